@@ -1,0 +1,3 @@
+"""airsched: device scheduling for over-the-air federated learning, as a service."""
+
+__version__ = "0.1.0"

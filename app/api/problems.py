@@ -1,0 +1,143 @@
+"""Errors as ``application/problem+json`` (RFC 9457): what was wrong, where, and what to do."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, Field, ValidationError
+from pydantic_core import ErrorDetails, to_json
+from starlette.exceptions import HTTPException
+
+from app.execution import OverloadedError
+from app.scheduling import DeadlineExceededError
+from app.service import NotReadyError
+
+MEDIA_TYPE = "application/problem+json"
+MOST_ERRORS = 20
+"""At most this many errors are listed; the rest are counted."""
+
+logger = logging.getLogger("airsched")
+
+
+class FieldProblem(BaseModel):
+    """One thing wrong with one field."""
+
+    loc: list[str | int] = Field(description="Path to the field, from the body's top.")
+    msg: str
+
+
+class ProblemDetail(BaseModel):
+    """An error, as RFC 9457 describes it."""
+
+    type: str = Field(description="Identifies the kind of problem.")
+    title: str
+    status: int
+    detail: str
+    errors: list[FieldProblem] | None = Field(
+        default=None, description="What is wrong with which field; with status 422 only."
+    )
+
+
+class ApiError(Exception):
+    """An error that is answered as it is: status, words and headers."""
+
+    def __init__(
+        self,
+        status: HTTPStatus,
+        detail: str,
+        *,
+        errors: Sequence[Mapping[str, Any]] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.errors = errors
+        self.headers = dict(headers or {})
+
+
+def invalid(errors: Sequence[Mapping[str, Any]]) -> ApiError:
+    """Return the 422 for these ``{loc, msg}`` errors, worded for people in ``detail``."""
+    listed = [
+        f"{'.'.join(map(str, error['loc'])) or 'body'}: {error['msg']}"
+        for error in errors[:MOST_ERRORS]
+    ]
+    if len(errors) > MOST_ERRORS:
+        listed.append(f"and {len(errors) - MOST_ERRORS} more")
+    return ApiError(HTTPStatus.UNPROCESSABLE_ENTITY, "; ".join(listed), errors=errors[:MOST_ERRORS])
+
+
+def install(app: FastAPI) -> None:
+    """Answer every error of ``app`` as a problem."""
+
+    def api_error(request: Request, error: Exception) -> Response:
+        assert isinstance(error, ApiError)
+        return _respond(request, error)
+
+    def invalid_request(request: Request, error: Exception) -> Response:
+        assert isinstance(error, ValidationError)
+        return _respond(
+            request, invalid([_plain(item) for item in error.errors(include_url=False)])
+        )
+
+    def http_error(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        status = HTTPStatus(error.status_code)
+        detail = {
+            404: f"There is nothing at {request.url.path[:200]}; see /docs for what there is.",
+            405: f"{request.method} is not allowed at {request.url.path[:200]}.",
+        }.get(error.status_code, status.description or status.phrase)
+        return _respond(request, ApiError(status, detail, headers=error.headers))
+
+    def overloaded(request: Request, error: Exception) -> Response:
+        detail = "More work is waiting than the queue takes; try again after Retry-After seconds."
+        retry = {"Retry-After": "1"}
+        return _respond(request, ApiError(HTTPStatus.SERVICE_UNAVAILABLE, detail, headers=retry))
+
+    def not_ready(request: Request, error: Exception) -> Response:
+        detail = "The kernels are still being compiled; try again after Retry-After seconds."
+        retry = {"Retry-After": "1"}
+        return _respond(request, ApiError(HTTPStatus.SERVICE_UNAVAILABLE, detail, headers=retry))
+
+    def late(request: Request, error: Exception) -> Response:
+        detail = (
+            "The deadline passed before there was anything to answer; "
+            "raise deadline_ms or choose a faster algorithm."
+        )
+        return _respond(request, ApiError(HTTPStatus.GATEWAY_TIMEOUT, detail))
+
+    def defect(request: Request, error: Exception) -> Response:
+        logger.error("failed on %s %s", request.method, request.url.path, exc_info=error)
+        detail = "The service failed on this request; the cause is in its log."
+        return _respond(request, ApiError(HTTPStatus.INTERNAL_SERVER_ERROR, detail))
+
+    app.add_exception_handler(ApiError, api_error)
+    app.add_exception_handler(ValidationError, invalid_request)
+    app.add_exception_handler(HTTPException, http_error)
+    app.add_exception_handler(OverloadedError, overloaded)
+    app.add_exception_handler(NotReadyError, not_ready)
+    app.add_exception_handler(DeadlineExceededError, late)
+    app.add_exception_handler(Exception, defect)
+
+
+def _plain(error: ErrorDetails) -> dict[str, Any]:
+    """Keep the place and the message of one of pydantic's errors."""
+    return {"loc": list(error["loc"]), "msg": error["msg"].removeprefix("Value error, ")}
+
+
+def _respond(request: Request, error: ApiError) -> Response:
+    body: dict[str, Any] = {
+        "type": f"urn:airsched:problem:{error.status.name.lower().replace('_', '-')}",
+        "title": error.status.phrase,
+        "status": error.status.value,
+        "detail": error.detail,
+    }
+    if error.errors is not None:
+        body["errors"] = error.errors
+    headers = error.headers
+    if (timing := getattr(request.state, "timing", None)) is not None:
+        headers["Server-Timing"] = str(timing)
+    return Response(to_json(body), status_code=error.status, headers=headers, media_type=MEDIA_TYPE)

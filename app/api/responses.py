@@ -1,0 +1,88 @@
+"""What is answered: schedules, algorithms, health."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.api.requests import ScheduleRequest
+from app.api.wire import NestedVector, PackedArray, complex_value
+from app.scheduling import Problem, Schedule
+
+
+class Answer(BaseModel):
+    """Base of every answer: nothing in it that is not documented."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ScheduleAnswer(Answer):
+    """Who transmits, how, and through which receiver."""
+
+    feasible: bool = Field(
+        description="False when no device can be served, or all_devices misses the tolerance."
+    )
+    active: list[int] = Field(description="Ascending indices of the scheduled devices.")
+    active_ids: list[str] | None = Field(description="Their names, where device_ids was given.")
+    receiver: NestedVector | PackedArray | None = Field(
+        description="Receiver c, complex N, unit norm; null when nobody is active."
+    )
+    power_factor: float | None = Field(description="η; null when nobody is active.")
+    computation_error: float | None = Field(description="E; null when nobody is active.")
+    transmit_scalars: NestedVector | PackedArray = Field(
+        description="ψ, complex K, zero for inactive devices."
+    )
+    gamma: float = Field(description="γ as resolved.")
+    algorithm: dict[str, Any] = Field(description="The algorithm with all its parameters.")
+    iterations: int
+    stopped: Literal["converged", "deadline", "limit"] = Field(description="Why it ended.")
+
+
+class ParameterInfo(Answer):
+    """One parameter of an algorithm."""
+
+    name: str
+    default: Any
+    json_schema: dict[str, Any] = Field(description="Its type and bounds, as JSON Schema.")
+
+
+class AlgorithmInfo(Answer):
+    """One algorithm that the service offers."""
+
+    name: str
+    summary: str
+    reference: str
+    endpoints: list[str] = Field(description="The endpoints that take it.")
+    parameters: list[ParameterInfo]
+
+
+class Algorithms(Answer):
+    """Every algorithm that the service offers."""
+
+    algorithms: list[AlgorithmInfo]
+
+
+class Health(Answer):
+    """The state of the service."""
+
+    status: Literal["live", "ready"]
+
+
+def schedule_answer(
+    request: ScheduleRequest, problem: Problem, schedule: Schedule, media_type: str
+) -> dict[str, Any]:
+    """Return the fields of :class:`ScheduleAnswer`; arrays as ``media_type`` carries them."""
+    active = schedule.active.tolist()
+    ids, receiver = request.device_ids, schedule.receiver
+    return {
+        "feasible": schedule.feasible,
+        "active": active,
+        "active_ids": None if ids is None else [ids[k] for k in active],
+        "receiver": None if receiver is None else complex_value(receiver, media_type),
+        "power_factor": schedule.power_factor,
+        "computation_error": schedule.computation_error,
+        "transmit_scalars": complex_value(schedule.transmit_scalars, media_type),
+        "gamma": problem.gamma,
+        "algorithm": request.algorithm.model_dump(),
+        "iterations": schedule.iterations,
+        "stopped": schedule.stopped,
+    }

@@ -1,0 +1,118 @@
+"""The routes: request → problem → scheduler → schedule → response."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from app.api import openapi
+from app.api.requests import CHOICES, ScheduleRequest
+from app.api.responses import (
+    AlgorithmInfo,
+    Algorithms,
+    Health,
+    ParameterInfo,
+    ScheduleAnswer,
+    schedule_answer,
+)
+from app.api.security import require_key
+from app.api.timing import Timing
+from app.api.wire import answer_type, decode, encode, read_body, require_known_media_type
+from app.scheduling import SCHEDULERS
+from app.service import Service
+
+router = APIRouter()
+
+
+@router.post(
+    "/schedule",
+    summary="Schedule one round",
+    openapi_extra=openapi.body(ScheduleRequest),
+    responses=openapi.answers(ScheduleAnswer, 400, 401, 413, 415, 422, 500, 503, 504),
+    response_class=Response,
+    tags=["scheduling"],
+)
+async def schedule(request: Request) -> Response:
+    """Return the receiver, the active set and the power factor for these channels.
+
+    Stateless: the same request and seed give the same schedule on any replica.
+    """
+    service: Service = request.app.state.service
+    settings = service.settings
+    timing = request.state.timing = Timing("decode")
+    require_key(request, settings)
+    media_type = require_known_media_type(request)
+    service.require_ready()
+    body = await read_body(request, settings.max_body_bytes)
+    asked = ScheduleRequest.model_validate(decode(body, media_type), context=service.limits)
+    problem = asked.problem()
+    timing.mark("solve")
+    answer = await service.executor.solve(
+        problem,
+        asked.algorithm.name,
+        asked.algorithm.parameters(),
+        asked.seed,
+        min(asked.deadline_ms or settings.deadline_ms, settings.deadline_ms) / 1e3,
+    )
+    timing.mark("encode")
+    accepted = answer_type(request)
+    content = encode(schedule_answer(asked, problem, answer, accepted), accepted)
+    return Response(content, headers={"Server-Timing": str(timing)}, media_type=accepted)
+
+
+@router.get(
+    "/algorithms",
+    summary="List the algorithms",
+    response_model=Algorithms,
+    responses=openapi.errors(401, 500),
+    tags=["scheduling"],
+)
+async def algorithms(request: Request) -> Any:
+    """Return every algorithm with its parameters, their defaults and bounds, and its source."""
+    require_key(request, request.app.state.service.settings)
+    return _ALGORITHMS
+
+
+@router.get("/health/live", summary="Is the process up?", response_model=Health, tags=["health"])
+async def live() -> Any:
+    """Answer as long as the process runs."""
+    return Health(status="live")
+
+
+@router.get(
+    "/health/ready",
+    summary="Can it schedule?",
+    response_model=Health,
+    responses=openapi.errors(503),
+    tags=["health"],
+)
+async def ready(request: Request) -> Any:
+    """Solve a small problem; 503 until the kernels are compiled."""
+    service: Service = request.app.state.service
+    service.require_ready()
+    service.check()
+    return Health(status="ready")
+
+
+def _describe(name: str) -> AlgorithmInfo:
+    scheduler, model = SCHEDULERS[name], CHOICES[name]
+    properties = model.model_json_schema()["properties"]
+    hidden = ("default", "title")
+    return AlgorithmInfo(
+        name=name,
+        summary=scheduler.summary,
+        reference=scheduler.reference,
+        endpoints=["/schedule"],
+        parameters=[
+            ParameterInfo(
+                name=parameter,
+                default=schema["default"],
+                json_schema={key: value for key, value in schema.items() if key not in hidden},
+            )
+            for parameter, schema in properties.items()
+            if parameter != "name"
+        ],
+    )
+
+
+_ALGORITHMS = Algorithms(algorithms=[_describe(name) for name in SCHEDULERS])

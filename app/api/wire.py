@@ -1,0 +1,217 @@
+"""What travels: bodies as JSON or MessagePack, and complex arrays in either.
+
+A complex array is ``{"real": …, "imag": …}`` with nested lists, or packed as ``{"dtype", "shape",
+"data"}``, where ``data`` is little-endian and row-major: base64 in JSON, raw bytes in MessagePack.
+"""
+
+import base64
+import binascii
+import math
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Annotated, Any, Literal
+
+import msgpack
+import numpy as np
+from fastapi import Request
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    TypeAdapter,
+    ValidationInfo,
+    WithJsonSchema,
+)
+from pydantic_core import from_json, to_json
+
+from app.api.problems import ApiError
+from app.scheduling.types import ComplexArray
+
+JSON = "application/json"
+MSGPACK = "application/msgpack"
+
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+# fail_fast: a million wrong numbers are reported as one.
+Vector = Annotated[list[Number], Field(fail_fast=True)]
+Matrix = Annotated[list[Vector], Field(fail_fast=True)]
+
+
+async def read_body(request: Request, limit: int) -> bytes:
+    """Read a body of at most ``limit`` bytes, refusing a larger one before it is read whole."""
+    too_large = ApiError(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        f"The body is over the limit of {limit} bytes; send packed arrays or MessagePack, "
+        "or raise AIRSCHED_MAX_BODY_BYTES.",
+        headers={"Connection": "close"},
+    )
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced) > limit:
+        raise too_large
+    chunks = []
+    size = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > limit:
+            raise too_large
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def require_known_media_type(request: Request) -> str:
+    """Return the body's media type, or refuse it before the body is read."""
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    encoding = request.headers.get("content-encoding", "identity").lower()
+    if media_type not in (JSON, MSGPACK) or encoding != "identity":
+        given = media_type or "nothing"
+        if encoding != "identity":
+            given += f" with Content-Encoding {encoding[:40]}"
+        raise ApiError(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+            f"Content-Type must be {JSON} or {MSGPACK}, uncompressed, not {given[:120]}.",
+            headers={"Accept": f"{JSON}, {MSGPACK}", "Connection": "close"},
+        )
+    return media_type
+
+
+def decode(body: bytes, media_type: str) -> object:
+    """Parse a body into plain values; 400 if it is not what its media type says."""
+    try:
+        if media_type == MSGPACK:
+            return msgpack.unpackb(body)
+        # NaN and Infinity are let through here, to be refused with the name of their field.
+        return from_json(body, allow_inf_nan=True)
+    except (ValueError, TypeError, msgpack.UnpackException) as error:
+        reason = str(error) or type(error).__name__
+        name = "MessagePack" if media_type == MSGPACK else "JSON"
+        detail = f"The body is not {name}: {reason[:200]}"
+        raise ApiError(HTTPStatus.BAD_REQUEST, detail) from None
+
+
+def encode(data: Mapping[str, Any], media_type: str) -> bytes:
+    """Serialise an answer."""
+    if media_type == MSGPACK:
+        packed: bytes = msgpack.packb(data)
+        return packed
+    return to_json(data)
+
+
+def answer_type(request: Request) -> str:
+    """Return the media type that ``Accept`` asks for: JSON unless it names MessagePack."""
+    return MSGPACK if MSGPACK in request.headers.get("accept", "") else JSON
+
+
+def complex_value(array: ComplexArray, media_type: str) -> dict[str, Any]:
+    """Return ``array`` as it is sent: packed in MessagePack, nested lists in JSON."""
+    if media_type == MSGPACK:
+        data = array.astype("<c16", copy=False).tobytes()
+        return {"dtype": "complex128", "shape": list(array.shape), "data": data}
+    return {"real": array.real.tolist(), "imag": array.imag.tolist()}
+
+
+class NestedVector(BaseModel):
+    """A complex vector as two lists."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    real: Vector
+    imag: Vector
+
+
+class NestedMatrix(BaseModel):
+    """A complex matrix as two lists of rows."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    real: Matrix
+    imag: Matrix
+
+
+class PackedArray(BaseModel):
+    """A complex array as bytes, little-endian and row-major."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    dtype: Literal["complex64", "complex128"]
+    shape: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1, max_length=3)]
+    data: Annotated[
+        str | bytes,
+        WithJsonSchema({"type": "string", "contentEncoding": "base64"}),
+        Field(description="Base64 in JSON, raw bytes in MessagePack."),
+    ]
+
+
+_packed = TypeAdapter(PackedArray)
+_nested: dict[int, TypeAdapter[Any]] = {
+    1: TypeAdapter(NestedVector),
+    2: TypeAdapter(NestedMatrix),
+}
+
+
+def complex_array(*axes: str) -> PlainValidator:
+    """Return the validator of a complex array with these axes, for ``Annotated[Any, …]``.
+
+    The axes name the limits in the validation context, ``{"devices": 4096, …}``, that each
+    length is held against before anything is converted.
+    """
+
+    def convert(value: object, info: ValidationInfo) -> ComplexArray:
+        limits: Mapping[str, int] = info.context or {}
+        if isinstance(value, dict) and "data" in value:
+            return _from_packed(_packed.validate_python(value), axes, limits)
+        return _from_nested(_nested[len(axes)].validate_python(value), axes, limits)
+
+    nested = NestedVector if len(axes) == 1 else NestedMatrix
+    return PlainValidator(convert, json_schema_input_type=nested | PackedArray)
+
+
+def _check_shape(shape: list[int], axes: tuple[str, ...], limits: Mapping[str, int]) -> None:
+    if len(shape) != len(axes):
+        raise ValueError(f"must have the shape ({', '.join(axes)}), not {shape}")
+    for length, axis in zip(shape, axes, strict=True):
+        if length == 0:
+            raise ValueError(f"must not be empty: it has no {axis}")
+        if length > limits.get(axis, length):
+            raise ValueError(f"{length} {axis} are over this server's limit of {limits[axis]}")
+
+
+def _from_nested(
+    nested: NestedVector | NestedMatrix, axes: tuple[str, ...], limits: Mapping[str, int]
+) -> ComplexArray:
+    shape = _nested_shape("real", nested.real)
+    if _nested_shape("imag", nested.imag) != shape:
+        raise ValueError("real and imag must have equal shapes")
+    _check_shape(shape, axes, limits)
+    array = np.empty(shape, np.complex128)
+    array.real = nested.real
+    array.imag = nested.imag
+    return array
+
+
+def _nested_shape(name: str, rows: list[Any]) -> list[int]:
+    if not rows or not isinstance(rows[0], list):
+        return [len(rows)]
+    lengths = set(map(len, rows))
+    if len(lengths) > 1:
+        raise ValueError(f"the rows of {name} must be equally long, not {sorted(lengths)[:5]}")
+    return [len(rows), lengths.pop()]
+
+
+def _from_packed(
+    packed: PackedArray, axes: tuple[str, ...], limits: Mapping[str, int]
+) -> ComplexArray:
+    _check_shape(packed.shape, axes, limits)
+    data = packed.data
+    if isinstance(data, str):
+        try:
+            data = base64.b64decode(data, validate=True)
+        except (binascii.Error, ValueError):
+            raise ValueError("data is not valid base64") from None
+    dtype = np.dtype(packed.dtype).newbyteorder("<")
+    expected = math.prod(packed.shape) * dtype.itemsize
+    if len(data) != expected:
+        raise ValueError(
+            f"data has {len(data)} bytes where {packed.dtype} of shape {packed.shape} "
+            f"takes {expected}"
+        )
+    return np.frombuffer(data, dtype).reshape(packed.shape).astype(np.complex128)

@@ -1,0 +1,89 @@
+"""Where a solve runs: short ones here and now, long ones in a thread, with a deadline.
+
+A hop to a thread and back costs more than a short solve itself, and takes nothing off the event
+loop worth having; a long solve would hold up every other request. ``make bench`` measures both
+(``benchmarks/execution.py``), and :data:`INLINE_ENTRIES` is set from it.
+"""
+
+import asyncio
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from app.scheduling import Context, DeadlineExceededError, Parameters, Problem, Schedule, solve
+
+INLINE_ENTRIES = 600
+"""Problems with at most this many channel entries, N·K, are solved on the event loop."""
+
+
+class OverloadedError(Exception):
+    """More work is waiting than the queue takes."""
+
+
+class Executor:
+    """Runs solves and keeps their deadlines.
+
+    Parameters
+    ----------
+    workers
+        Number of long solves that run at once.
+    queue_length
+        Number of further ones that may wait.
+    """
+
+    def __init__(self, workers: int, queue_length: int) -> None:
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="solve")
+        self._most_pending = workers + queue_length
+        self._pending = 0
+
+    async def solve(
+        self,
+        problem: Problem,
+        algorithm: str,
+        parameters: Parameters,
+        seed: int,
+        deadline_seconds: float,
+    ) -> Schedule:
+        """Solve ``problem`` within ``deadline_seconds`` from now.
+
+        Raises
+        ------
+        DeadlineExceededError
+            There is no answer by then.
+        OverloadedError
+            The queue is full; nothing was done.
+        """
+        context = Context(seed)
+        if problem.channels.size <= INLINE_ENTRIES:
+            started = time.perf_counter()
+            schedule = solve(problem, algorithm, parameters, context)
+            if time.perf_counter() - started > deadline_seconds:
+                raise DeadlineExceededError
+            return schedule
+        if self._pending >= self._most_pending:
+            raise OverloadedError
+        loop = asyncio.get_running_loop()
+        self._pending += 1
+        work = self._threads.submit(solve, problem, algorithm, parameters, context)
+        work.add_done_callback(lambda _: loop.call_soon_threadsafe(self._release))
+        try:
+            # Shielded: a thread cannot be killed, and its place is taken until it has ended.
+            waiting = asyncio.shield(asyncio.wrap_future(work))
+            return await asyncio.wait_for(waiting, deadline_seconds)
+        except TimeoutError:
+            context.stop[0] = True
+            if work.cancel():
+                raise DeadlineExceededError from None
+            # It is running, and sees the flag at its next iteration: an anytime search then
+            # returns the best it has, any other raises DeadlineExceededError.
+            return await asyncio.wrap_future(work)
+        except asyncio.CancelledError:
+            context.stop[0] = True
+            work.cancel()
+            raise
+
+    def _release(self) -> None:
+        self._pending -= 1
+
+    def close(self) -> None:
+        """Take no more work and wait for what is running."""
+        self._threads.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,39 @@
+"""The ASGI application: ``create_app()``, and ``app`` with the settings of the environment."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+from app import __version__
+from app.api import openapi, problems
+from app.api.routes import router
+from app.service import Service
+from app.settings import Settings
+
+DESCRIPTION = (
+    "Decides, round by round, which devices take part in over-the-air federated learning: "
+    "post the channels, the aggregation weights and a tolerance, and get the receiver, the "
+    "active set and the power factor back."
+)
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """Wire the service together; ``settings`` are the environment's if None."""
+    service = Service(settings or Settings())
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        service.start()
+        yield
+        await service.close()
+
+    app = FastAPI(title="airsched", version=__version__, description=DESCRIPTION, lifespan=lifespan)
+    app.state.service = service
+    app.include_router(router)
+    problems.install(app)
+    app.openapi = lambda: openapi.document(app)  # type: ignore[method-assign]
+    return app
+
+
+app = create_app()

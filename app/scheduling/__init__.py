@@ -1,0 +1,28 @@
+"""The pure core: a problem goes in, a verified schedule comes out. It knows nothing of the web."""
+
+from app.scheduling.problem import InvalidProblemError, Problem
+from app.scheduling.registry import SCHEDULERS
+from app.scheduling.schedule import Schedule, VerificationError, verify
+from app.scheduling.scheduler import (
+    Context,
+    DeadlineExceededError,
+    InvalidParameterError,
+    Parameters,
+    Scheduler,
+)
+from app.scheduling.solver import solve
+
+__all__ = [
+    "SCHEDULERS",
+    "Context",
+    "DeadlineExceededError",
+    "InvalidParameterError",
+    "InvalidProblemError",
+    "Parameters",
+    "Problem",
+    "Schedule",
+    "Scheduler",
+    "VerificationError",
+    "solve",
+    "verify",
+]

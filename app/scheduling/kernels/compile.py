@@ -1,0 +1,47 @@
+"""How every kernel is compiled, and a disk cache that notices when any kernel changes."""
+
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeVar
+
+from numba import njit
+
+Kernel = TypeVar("Kernel", bound=Callable[..., object])
+
+_FOLDER = Path(__file__).parent
+_CACHE = _FOLDER / "__pycache__"
+
+
+def compiled(function: Kernel) -> Kernel:
+    """Compile ``function`` without the GIL and cache the result beside its source.
+
+    Fused multiply-add is allowed; reassociation is not, so that a sum has one order everywhere.
+    """
+    kernel: Any = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})(function)
+    return kernel  # type: ignore[no-any-return]
+
+
+def _forget_stale_kernels() -> None:
+    """Drop the cache if any kernel source has changed.
+
+    Numba looks only at a function's own file, and would go on using a kernel whose helper in
+    another file has since been edited.
+    """
+    sources = sorted(_FOLDER.glob("*.py"))
+    digest = sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+    stamp = _CACHE / "kernels.sha256"
+    try:
+        if stamp.exists() and stamp.read_text() == digest:
+            return
+        _CACHE.mkdir(exist_ok=True)
+        for pattern in ("*.nbi", "*.nbc"):
+            for path in _CACHE.glob(pattern):
+                path.unlink(missing_ok=True)
+        stamp.write_text(digest)
+    except OSError:
+        # A read-only installation cannot have been edited since it was compiled.
+        return
+
+
+_forget_stale_kernels()

@@ -1,0 +1,197 @@
+r"""The loops of matching pursuit (Algorithm 1 of Bereyhi et al.) and its other two searches.
+
+With the required gain :math:`q_k = \phi_k^2/\gamma` the paper's constraint indicator is
+:math:`F_k = \gamma(q_k - |h_k^H c|^2)`. The common factor γ changes neither its sign nor which
+device has the largest, so the loops work with :math:`q_k - |h_k^H c|^2`, the *violation*.
+"""
+
+import numpy as np
+
+from app.scheduling.kernels.compile import compiled
+from app.scheduling.kernels.eigen import principal_eigenvector
+from app.scheduling.kernels.gram import aligned_sum, by_device, gains, reweigh
+from app.scheduling.types import ComplexArray, MaskArray, RealArray
+
+TOLERANCE = 1e-9
+"""A gain short of the required one by less than this share of it is served; violations closer
+than this are equal, and the device with the lowest index goes first."""
+
+
+@compiled
+def subset_cutting(violated: bool, delta: float) -> float:
+    """Weight Π of a remaining device: δ if it is violated and 1-δ if it is served.
+
+    Both are divided by 1-δ, which leaves the principal eigenvector as it is and the weight of a
+    served device at the 1 it started with, so that only violated devices need an update.
+    """
+    return delta / (1.0 - delta) if violated else 1.0
+
+
+@compiled
+def is_served(gain: float, required: float) -> bool:
+    """Whether a device's gain meets the required one."""
+    return gain >= required * (1.0 - TOLERANCE)
+
+
+@compiled
+def most_violated(gain: RealArray, required: RealArray, remaining: MaskArray) -> int:
+    """Return the remaining device with the largest violation, or -1 if all are served."""
+    worst = -1
+    largest = 0.0
+    for k in range(gain.shape[0]):
+        if remaining[k] and not is_served(gain[k], required[k]):
+            violation = required[k] - gain[k]
+            if worst < 0 or violation > largest + TOLERANCE * required[k]:
+                worst = k
+                largest = violation
+    return worst
+
+
+@compiled
+def least_violated(gain: RealArray, required: RealArray, taken: MaskArray) -> int:
+    """Return the device outside ``taken`` with the smallest violation, or -1 if none is left."""
+    best = -1
+    smallest = 0.0
+    for k in range(gain.shape[0]):
+        if not taken[k]:
+            violation = required[k] - gain[k]
+            if best < 0 or violation < smallest - TOLERANCE * required[k]:
+                best = k
+                smallest = violation
+    return best
+
+
+@compiled
+def principal_receiver(channels: ComplexArray) -> ComplexArray:
+    """Return the principal left singular vector (N,) of the (N, K) channels."""
+    antennas, devices = channels.shape
+    rows = by_device(channels)
+    gram = np.zeros((antennas, antennas), np.complex128)
+    lower = np.empty((antennas, antennas), np.complex128)
+    column = np.empty(antennas, np.complex128)
+    product = np.empty(antennas, np.complex128)
+    receiver = aligned_sum(rows)
+    reweigh(gram, rows, np.zeros(devices), np.ones(devices), 0.0)
+    principal_eigenvector(gram, receiver, lower, column, product)
+    return receiver
+
+
+@compiled
+def backward_pursuit(
+    channels: ComplexArray,
+    required: RealArray,
+    delta: float,
+    bidirectional: bool,
+    stop: MaskArray,
+) -> tuple[ComplexArray, MaskArray, int]:
+    """Drop the most violated device until one receiver serves all that remain.
+
+    Parameters
+    ----------
+    channels
+        (N, K).
+    required
+        (K,) gain that each device needs.
+    delta
+        Subset-cutting parameter δ in (0, 1).
+    bidirectional
+        Whether dropped devices that become served come back, each of them once, and everyone
+        whom the last receiver serves is in.
+    stop
+        (1,), looked at in every iteration: when it turns true, the loop ends with nobody.
+
+    Returns
+    -------
+    receiver (N,), scheduled devices (K,), number of iterations.
+    """
+    antennas, devices = channels.shape
+    rows = by_device(channels)
+    gram = np.zeros((antennas, antennas), np.complex128)
+    lower = np.empty((antennas, antennas), np.complex128)
+    column = np.empty(antennas, np.complex128)
+    product = np.empty(antennas, np.complex128)
+    weights = np.zeros(devices)
+    new_weights = np.ones(devices)
+    gain = np.empty(devices)
+    remaining = np.ones(devices, np.bool_)
+    returned = np.zeros(devices, np.bool_)
+    receiver = aligned_sum(rows)
+    peak = 0.0
+    count = devices
+    iterations = 0
+    while count > 0 and not stop[0]:
+        iterations += 1
+        peak = reweigh(gram, rows, weights, new_weights, peak)
+        principal_eigenvector(gram, receiver, lower, column, product)
+        gains(rows, receiver, gain)
+        worst = most_violated(gain, required, remaining)
+        if worst < 0:
+            if bidirectional:
+                for k in range(devices):
+                    remaining[k] = is_served(gain[k], required[k])
+            return receiver, remaining, iterations
+        remaining[worst] = False
+        count -= 1
+        for k in range(devices):
+            served = is_served(gain[k], required[k])
+            if bidirectional and served and not remaining[k] and not returned[k]:
+                remaining[k] = True
+                returned[k] = True
+                count += 1
+            new_weights[k] = subset_cutting(not served, delta) if remaining[k] else 0.0
+    remaining[:] = False
+    return receiver, remaining, iterations
+
+
+@compiled
+def forward_pursuit(
+    channels: ComplexArray,
+    required: RealArray,
+    delta: float,
+    stop: MaskArray,
+) -> tuple[ComplexArray, MaskArray, int]:
+    """Add the least violated device for as long as one receiver serves all.
+
+    Parameters, result: as for :func:`backward_pursuit`; when ``stop`` turns true, the last
+    set that a receiver serves is returned.
+    """
+    antennas, devices = channels.shape
+    rows = by_device(channels)
+    gram = np.zeros((antennas, antennas), np.complex128)
+    lower = np.empty((antennas, antennas), np.complex128)
+    column = np.empty(antennas, np.complex128)
+    product = np.empty(antennas, np.complex128)
+    weights = np.zeros(devices)
+    new_weights = np.zeros(devices)
+    gain = np.empty(devices)
+    taken = np.zeros(devices, np.bool_)
+    served = np.zeros(devices, np.bool_)
+    best = aligned_sum(rows)
+    receiver = best.copy()
+    # Nobody is taken yet: each device is judged by its own matched filter, of gain ‖h_k‖².
+    for k in range(devices):
+        gain[k] = np.sum(rows[k].real ** 2 + rows[k].imag ** 2)
+    peak = 0.0
+    iterations = 0
+    while not stop[0]:
+        candidate = least_violated(gain, required, taken)
+        if candidate < 0:
+            break
+        for k in range(devices):
+            if taken[k]:
+                new_weights[k] = subset_cutting(False, delta)
+        new_weights[candidate] = subset_cutting(
+            not is_served(gain[candidate], required[candidate]), delta
+        )
+        taken[candidate] = True
+        iterations += 1
+        peak = reweigh(gram, rows, weights, new_weights, peak)
+        principal_eigenvector(gram, receiver, lower, column, product)
+        gains(rows, receiver, gain)
+        if most_violated(gain, required, taken) >= 0:
+            break
+        best[:] = receiver
+        for k in range(devices):
+            served[k] = is_served(gain[k], required[k])
+            taken[k] = served[k]
+    return best, served, iterations

@@ -1,0 +1,142 @@
+r"""The scheduling problem, frozen and checked.
+
+Maximise :math:`|S|` over the receiver :math:`c` and the set :math:`S` of scheduled devices subject
+to :math:`\phi_k^2 \|c\|^2 \le \gamma |h_k^H c|^2` for all :math:`k \in S`.
+"""
+
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from app.scheduling.types import ComplexArray, MaskArray, RealArray
+
+Scalar = TypeVar("Scalar", np.complex128, np.float64)
+
+SERVED_TOLERANCE = 1e-9
+"""A device short of its constraint by less than this share of it counts as served: rounding."""
+
+LARGEST = 1e30
+"""Magnitudes beyond this, or below its reciprocal, are refused: their products would overflow."""
+
+
+class InvalidProblemError(ValueError):
+    """A problem breaks one of its invariants.
+
+    Attributes
+    ----------
+    field
+        Name of the offending argument of :class:`Problem`.
+    """
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(f"{field}: {message}")
+        self.field = field
+        self.message = message
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One round: the channels, the weights, and the tolerance for the aggregate's error.
+
+    Parameters
+    ----------
+    channels
+        (N, K) complex, H = [h_1 … h_K]: column k is device k's uplink channel.
+    weights
+        (K,) positive aggregation weights φ.
+    gamma
+        Normalised tolerance γ = Pε/σ².
+    power, noise_variance
+        Transmit power limit P and noise variance σ².
+    csi_error
+        (K,) or one number for all: bound on ‖h_k - ĥ_k‖ of the channel estimates.
+
+    Raises
+    ------
+    InvalidProblemError
+        A shape or value is not acceptable; the error names the argument.
+    """
+
+    channels: ComplexArray
+    weights: RealArray
+    gamma: float
+    power: float = 1.0
+    noise_variance: float = 1.0
+    csi_error: RealArray | float = 0.0
+
+    required_gains: RealArray = field(init=False, repr=False)
+    """(K,) device k is served when |h_kᴴc|² for unit c is at least (φ_k/√γ + csi_error_k)²."""
+
+    def __post_init__(self) -> None:
+        channels = _frozen("channels", self.channels, np.complex128)
+        if channels.ndim != 2:
+            raise InvalidProblemError("channels", "must be a matrix, antennas × devices")
+        if channels.size == 0:
+            raise InvalidProblemError("channels", "must have at least one antenna and one device")
+        devices = channels.shape[1]
+        # The negated comparisons also catch NaN.
+        if not np.abs(channels.view(np.float64)).max() <= LARGEST:
+            raise InvalidProblemError(
+                "channels", f"must be finite, and at most {LARGEST:g} in magnitude; rescale them"
+            )
+        weights = _frozen("weights", self.weights, np.float64)
+        if weights.shape != (devices,):
+            raise InvalidProblemError(
+                "weights", f"must be {devices} numbers, one for each device, not {weights.size}"
+            )
+        if not (weights.min() >= 1 / LARGEST and weights.max() <= LARGEST):
+            raise InvalidProblemError("weights", f"must be positive, up to {LARGEST:g}")
+        for name in ("gamma", "power", "noise_variance"):
+            object.__setattr__(self, name, _positive(name, getattr(self, name)))
+        thresholds = weights / np.sqrt(self.gamma)
+        if not (isinstance(self.csi_error, float) and self.csi_error == 0.0):
+            csi_error = _frozen("csi_error", self.csi_error, np.float64)
+            if csi_error.shape not in ((), (devices,)):
+                raise InvalidProblemError("csi_error", f"must be one number or {devices} numbers")
+            if not (csi_error.min() >= 0 and csi_error.max() <= LARGEST):
+                raise InvalidProblemError("csi_error", f"must lie between 0 and {LARGEST:g}")
+            object.__setattr__(self, "csi_error", csi_error)
+            thresholds = thresholds + csi_error
+        required_gains = thresholds * thresholds
+        required_gains.flags.writeable = False
+        object.__setattr__(self, "channels", channels)
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "required_gains", required_gains)
+
+    @property
+    def antennas(self) -> int:
+        """Number of antennas N."""
+        return int(self.channels.shape[0])
+
+    @property
+    def devices(self) -> int:
+        """Number of devices K."""
+        return int(self.channels.shape[1])
+
+    @property
+    def max_error(self) -> float:
+        """Tolerable computation error ε = γσ²/P."""
+        return self.gamma * self.noise_variance / self.power
+
+    def served(self, receiver: ComplexArray) -> MaskArray:
+        """Return which devices a unit ``receiver`` (N,) serves, as a (K,) mask."""
+        gains = np.abs(receiver.conj() @ self.channels) ** 2
+        return np.asarray(gains >= self.required_gains * (1 - SERVED_TOLERANCE))
+
+
+def _frozen(name: str, value: ArrayLike, dtype: type[Scalar]) -> NDArray[Scalar]:
+    """Copy ``value`` into a contiguous array that nobody can write to."""
+    try:
+        array = np.array(value, dtype=dtype, order="C")
+    except (TypeError, ValueError) as error:
+        raise InvalidProblemError(name, f"must be numbers in equal rows ({error})") from None
+    array.flags.writeable = False
+    return array
+
+
+def _positive(name: str, value: float) -> float:
+    if not 1 / LARGEST <= value <= LARGEST:
+        raise InvalidProblemError(name, f"must be positive, from {1 / LARGEST:g} to {LARGEST:g}")
+    return float(value)

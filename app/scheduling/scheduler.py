@@ -1,0 +1,141 @@
+"""What a scheduler is: a name, frozen parameters with bounds, and one function."""
+
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+
+import numpy as np
+from annotated_types import Ge, GroupedMetadata, Gt, Le, Lt
+
+from app.scheduling.problem import Problem
+from app.scheduling.types import ComplexArray, MaskArray
+
+Stopped = Literal["converged", "deadline", "limit"]
+
+
+class DeadlineExceededError(Exception):
+    """The deadline passed before there was anything to answer."""
+
+
+class InvalidParameterError(ValueError):
+    """A parameter of an algorithm is out of its bounds."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Base of every scheduler's parameters: a frozen dataclass whose annotations are its bounds.
+
+    Bounds are written as ``Annotated[float, annotated_types.Interval(gt=0, lt=1)]`` and choices
+    as ``Literal[…]``, so that the request schema and this check read the same declaration.
+    """
+
+    _rules: ClassVar[tuple["Rule", ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        cls._rules = tuple(_rules(cls))
+
+    def __post_init__(self) -> None:
+        for name, holds, rule in self._rules:
+            value = getattr(self, name)
+            if not holds(value):
+                raise InvalidParameterError(f"{name} must be {rule}, not {value!r}")
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a scheduler is given beside the problem.
+
+    Parameters
+    ----------
+    seed
+        Source of all randomness: same problem, parameters and seed, same schedule.
+    stop
+        (1,) mask, set from outside when the deadline has passed; kernels look at it.
+    """
+
+    seed: int = 0
+    stop: MaskArray = field(default_factory=lambda: np.zeros(1, np.bool_))
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """What a scheduler finds: a receiver and whom it is to serve.
+
+    Parameters
+    ----------
+    receiver
+        (N,) complex; its norm and phase do not matter.
+    active
+        (K,) mask of the scheduled devices.
+    """
+
+    receiver: ComplexArray
+    active: MaskArray
+    iterations: int
+    stopped: Stopped = "converged"
+
+
+@dataclass(frozen=True)
+class Scheduler:
+    """A registered algorithm.
+
+    Parameters
+    ----------
+    name, summary, reference
+        What it is called, what it does in a sentence, and where it comes from.
+    parameters
+        Its :class:`Parameters`.
+    select
+        (problem, parameters, context) → :class:`Selection`.
+    keeps_tolerance
+        False only where devices are scheduled whatever the error.
+    deterministic
+        True where the seed changes nothing.
+    """
+
+    name: str
+    summary: str
+    reference: str
+    parameters: type[Parameters]
+    select: Callable[[Problem, Any, Context], Selection]
+    keeps_tolerance: bool = True
+    deterministic: bool = True
+
+    def variants(self) -> Iterator[Parameters]:
+        """Yield the default parameters once for every choice of one of them.
+
+        These reach all of a scheduler's code: for compiling it ahead, and for testing it.
+        """
+        yield self.parameters()
+        for name, hint in get_type_hints(self.parameters, include_extras=True).items():
+            if get_origin(hint) is Literal:
+                default = getattr(self.parameters, name)
+                for choice in get_args(hint):
+                    if choice != default:
+                        yield self.parameters(**{name: choice})
+
+
+Rule = tuple[str, Callable[[Any], bool], str]
+"""A parameter, a test of its value, and the test in words."""
+
+
+def _rules(parameters: type) -> Iterator[Rule]:
+    """Yield the bounds that the annotations of ``parameters`` state."""
+    for name, hint in get_type_hints(parameters, include_extras=True).items():
+        if get_origin(hint) is Literal:
+            choices = get_args(hint)
+            yield name, choices.__contains__, f"one of {', '.join(choices)}"
+        if get_origin(hint) is not Annotated:
+            continue
+        for group in get_args(hint)[1:]:
+            for bound in group if isinstance(group, GroupedMetadata) else (group,):
+                if isinstance(bound, Gt):
+                    yield name, partial(operator.lt, bound.gt), f"above {bound.gt}"
+                elif isinstance(bound, Ge):
+                    yield name, partial(operator.le, bound.ge), f"at least {bound.ge}"
+                elif isinstance(bound, Lt):
+                    yield name, partial(operator.gt, bound.lt), f"below {bound.lt}"
+                elif isinstance(bound, Le):
+                    yield name, partial(operator.ge, bound.le), f"at most {bound.le}"

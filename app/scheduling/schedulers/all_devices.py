@@ -1,0 +1,40 @@
+r"""All devices: everyone transmits, whatever the error.
+
+The receiver is the principal left singular vector of the channels divided by their weights,
+:math:`[h_1/\phi_1 \dots h_K/\phi_K]`, Algorithm 1's first step for channels of equal weight. Only
+a device whose gain through it is exactly zero stays out: no finite transmit scalar inverts it.
+
+Cost: O(KN² + N³).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.scheduling.kernels.pursuit import principal_receiver
+from app.scheduling.problem import Problem
+from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
+
+
+@dataclass(frozen=True)
+class AllDevicesParameters(Parameters):
+    """All devices has no parameters."""
+
+
+def select(problem: Problem, parameters: AllDevicesParameters, context: Context) -> Selection:
+    """Take everyone."""
+    receiver = principal_receiver(problem.channels / problem.weights)
+    responses = receiver.conj() @ problem.channels
+    return Selection(receiver, np.abs(responses) ** 2 > 0, iterations=1)
+
+
+SCHEDULERS = (
+    Scheduler(
+        name="all_devices",
+        summary="Schedules every device, whatever the computation error.",
+        reference="Lower bound of any selection; the aggregate of every device",
+        parameters=AllDevicesParameters,
+        select=select,
+        keeps_tolerance=False,
+    ),
+)

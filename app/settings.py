@@ -1,0 +1,43 @@
+"""Settings: ``AIRSCHED_*`` environment variables, all with working defaults."""
+
+import os
+from typing import Annotated, Literal
+
+from pydantic import Field, PositiveFloat, PositiveInt, SecretStr, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """Limits and behaviour of one service process."""
+
+    model_config = SettingsConfigDict(env_prefix="AIRSCHED_", frozen=True)
+
+    api_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
+        default=(), description="Comma-separated bearer keys; empty leaves the service open."
+    )
+    max_devices: PositiveInt = Field(default=4096, description="Largest K accepted.")
+    max_antennas: PositiveInt = Field(default=256, description="Largest N accepted.")
+    max_body_bytes: PositiveInt = Field(
+        default=64 * 2**20, description="Largest request body accepted, in bytes."
+    )
+    deadline_ms: PositiveFloat = Field(
+        default=30_000,
+        description="Longest time a schedule may take; `deadline_ms` can shorten it.",
+    )
+    solver_workers: PositiveInt = Field(
+        default_factory=lambda: os.cpu_count() or 1,
+        description="Long solves that run at once; the number of cores.",
+    )
+    queue_length: PositiveInt = Field(
+        default=64, description="Long solves that may wait; beyond it the answer is 503."
+    )
+    log_level: Literal["critical", "error", "warning", "info", "debug"] = Field(
+        default="info", description="Least severe level that is logged."
+    )
+
+    @field_validator("api_keys", mode="before")
+    @classmethod
+    def _split_keys(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(key.strip() for key in value.split(",") if key.strip())
+        return value
