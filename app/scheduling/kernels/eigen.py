@@ -28,7 +28,7 @@ from app.scheduling.types import ComplexArray
 RESIDUAL = 1e-12
 """Converged when the residual is below this, relative to the trace."""
 
-MARGIN = 1e-7
+MARGIN = 1e-6
 """The shift stays this far above the Rayleigh quotient, relative to the trace."""
 
 EQUAL = 1e-9

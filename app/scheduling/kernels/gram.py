@@ -18,6 +18,9 @@ _CANCELLED = 1e-4
 What is left then carries the rounding of what is gone: 1e-16 of the largest trace so far.
 """
 
+_ORTHOGONAL = 1e-18
+"""Below this share of the product of squared norms, a squared overlap is rounding."""
+
 
 @compiled
 def by_device(channels: ComplexArray) -> ComplexArray:
@@ -46,7 +49,8 @@ def aligned_sum(rows: ComplexArray) -> ComplexArray:
     """Return the unit sum of all channels, each turned to agree with the sum so far.
 
     A start for the principal eigenvector that cannot cancel, and does not change when a device's
-    channel is turned by a phase. For all-zero channels it is the first antenna.
+    channel is turned by a phase (unless it is orthogonal to the sum). For all-zero channels it is
+    the first antenna.
     """
     devices, antennas = rows.shape
     total = np.zeros(antennas, np.complex128)
@@ -54,8 +58,10 @@ def aligned_sum(rows: ComplexArray) -> ComplexArray:
         overlap = 0j
         for n in range(antennas):
             overlap += rows[k, n].conjugate() * total[n]
-        size = math.sqrt(overlap.real * overlap.real + overlap.imag * overlap.imag)
-        phase = scaled(overlap, 1.0 / size) if size > 0.0 else 1 + 0j
+        size = overlap.real * overlap.real + overlap.imag * overlap.imag
+        phase = 1 + 0j
+        if size > _ORTHOGONAL * squared_norm(rows[k]) * squared_norm(total):
+            phase = scaled(overlap, 1.0 / math.sqrt(size))
         for n in range(antennas):
             total[n] += phase * rows[k, n]
     if squared_norm(total) > 0.0:
