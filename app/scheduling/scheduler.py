@@ -91,8 +91,8 @@ class Scheduler:
         (problem, parameters, context) → :class:`Selection`.
     keeps_tolerance
         False only where devices are scheduled whatever the error.
-    deterministic
-        True where the seed changes nothing.
+    symmetric
+        Whether neither the order of the devices nor the seed matters.
     """
 
     name: str
@@ -101,7 +101,7 @@ class Scheduler:
     parameters: type[Parameters]
     select: Callable[[Problem, Any, Context], Selection]
     keeps_tolerance: bool = True
-    deterministic: bool = True
+    symmetric: bool = True
 
     def variants(self) -> Iterator[Parameters]:
         """Yield the default parameters once for every choice of one of them.

@@ -1,0 +1,166 @@
+"""What every scheduler must satisfy, for every one that is registered."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from app.scheduling import SCHEDULERS, Context, Problem, solve
+from tests.channels import iid_channels, random_problem, random_unitary
+
+VARIANTS = [
+    pytest.param(name, parameters, id=f"{name}-{'-'.join(map(str, vars(parameters).values()))}")
+    for name, scheduler in SCHEDULERS.items()
+    for parameters in scheduler.variants()
+]
+every_scheduler = pytest.mark.parametrize(("name", "parameters"), VARIANTS)
+
+
+def paper_problem(rng, gamma_db, **fixed):
+    return Problem(iid_channels(rng, 6, 20), np.ones(20), 10 ** (gamma_db / 10), **fixed)
+
+
+@every_scheduler
+def test_formulas_hold(name, parameters):
+    """Recomputed here with scalars, one device at a time, from the request's numbers alone."""
+    rng = np.random.default_rng(1)
+    served_somebody = 0
+    for _ in range(60):
+        problem = random_problem(rng)
+        schedule = solve(problem, name, parameters)
+        active = schedule.active.tolist()
+        assert active == sorted(set(active))
+        assert schedule.transmit_scalars.shape == (problem.devices,)
+        for k in set(range(problem.devices)) - set(active):
+            assert schedule.transmit_scalars[k] == 0
+        if not active:
+            assert not schedule.feasible
+            assert schedule.receiver is None
+            assert schedule.power_factor is None
+            assert schedule.computation_error is None
+            continue
+        served_somebody += 1
+        c = schedule.receiver
+        assert np.linalg.norm(c) == pytest.approx(1, rel=1e-9)
+        ratios = []
+        for k in active:
+            h, phi = problem.channels[:, k], problem.weights[k]
+            gain = abs(np.vdot(h, c)) ** 2
+            ratios.append(gain / phi**2)
+            if SCHEDULERS[name].keeps_tolerance:
+                assert phi**2 <= problem.gamma * gain * (1 + 1e-8)
+            psi = schedule.transmit_scalars[k]
+            assert abs(psi) ** 2 <= problem.power * (1 + 1e-8)
+            received = np.vdot(c, h) * psi / np.sqrt(schedule.power_factor)
+            assert received == pytest.approx(phi, rel=1e-7)
+        assert schedule.power_factor == pytest.approx(problem.power * min(ratios), rel=1e-8)
+        error = problem.noise_variance / problem.power / min(ratios)
+        assert schedule.computation_error == pytest.approx(error, rel=1e-8)
+        assert schedule.feasible == (schedule.computation_error <= problem.max_error * (1 + 1e-8))
+    assert served_somebody > 20
+
+
+@every_scheduler
+def test_same_seed_same_answer_and_inputs_untouched(name, parameters):
+    rng = np.random.default_rng(2)
+    problem = paper_problem(rng, 1)
+    before = {item.name: np.copy(getattr(problem, item.name)) for item in fields(problem)}
+    first = solve(problem, name, parameters, Context(seed=7))
+    second = solve(problem, name, parameters, Context(seed=7))
+    np.testing.assert_array_equal(first.active, second.active)
+    np.testing.assert_array_equal(first.receiver, second.receiver)
+    np.testing.assert_array_equal(first.transmit_scalars, second.transmit_scalars)
+    for item, value in before.items():
+        np.testing.assert_array_equal(getattr(problem, item), value)
+
+
+@every_scheduler
+def test_order_of_devices_and_choice_of_antenna_basis_do_not_matter(name, parameters):
+    if not SCHEDULERS[name].symmetric:
+        pytest.skip("depends on the order of the devices, or on the seed, by design")
+    rng = np.random.default_rng(3)
+    for gamma_db in (-3, 0, 3):
+        problem = paper_problem(rng, gamma_db)
+        weights = 10 ** rng.uniform(-0.2, 0.2, 20)
+        order = rng.permutation(20)
+        turned = random_unitary(rng, 6) @ problem.channels[:, order]
+        plain = solve(Problem(problem.channels, weights, problem.gamma), name, parameters)
+        other = solve(Problem(turned, weights[order], problem.gamma), name, parameters)
+        assert sorted(order[other.active]) == plain.active.tolist()
+
+
+@every_scheduler
+@pytest.mark.parametrize(
+    "channels",
+    [
+        pytest.param(np.array([[0.5 + 1j]]), id="one device, one antenna"),
+        pytest.param(np.array([[1.0, 0.2, 2.0]]), id="one antenna"),
+        pytest.param(np.array([[1.0], [1.0j]]), id="one device"),
+        pytest.param(np.zeros((2, 3)), id="all zero"),
+        pytest.param(np.array([[1, 0, 1], [1j, 0, 0.5]]), id="zero column"),
+        pytest.param(np.outer([1, 1j, 0.5], [1, 2, 0.5, 1j]), id="rank one"),
+        pytest.param(np.ones((3, 4)), id="equal devices"),
+        pytest.param(np.full((2, 3), 1e29), id="huge"),
+        pytest.param(np.full((2, 3), 1e-29), id="tiny"),
+        pytest.param(np.array([[1e29, 1e-29, 1.0]]), id="huge and tiny"),
+        pytest.param(np.full((2, 2), 1e-200), id="vanishing"),
+    ],
+)
+@pytest.mark.parametrize("gamma", [1e-30, 0.5, 2.0, 1e30])
+def test_degenerate_problems(name, parameters, channels, gamma):
+    problem = Problem(channels, np.ones(channels.shape[1]), gamma)
+    schedule = solve(problem, name, parameters)  # verified inside
+    servable = (np.linalg.norm(channels, axis=0) ** 2 * gamma >= 1 - 1e-9).nonzero()[0]
+    if SCHEDULERS[name].keeps_tolerance:
+        assert set(schedule.active.tolist()) <= set(servable.tolist())
+    if problem.antennas == 1 and SCHEDULERS[name].keeps_tolerance:
+        # With one antenna there is one receiver: everyone servable alone is served at once.
+        assert schedule.active.tolist() == servable.tolist()
+
+
+@every_scheduler
+def test_never_more_devices_than_the_optimum(name, parameters):
+    """With two antennas a grid of receivers bounds the optimum from above.
+
+    Every unit receiver is within ``radius`` of a grid point up to a phase, and moving c by r
+    changes |h_kᴴc| by at most r‖h_k‖.
+    """
+    if not SCHEDULERS[name].keeps_tolerance:
+        pytest.skip("serves devices beyond the tolerance by design")
+    steps, radius = 120, 0.025
+    tilt, turn = np.meshgrid(
+        np.linspace(0, np.pi / 2, steps), np.linspace(0, 2 * np.pi, 2 * steps), indexing="ij"
+    )
+    grid = np.stack([np.cos(tilt), np.sin(tilt) * np.exp(1j * turn)], -1).reshape(-1, 2)
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        devices = int(rng.integers(2, 10))
+        channels = iid_channels(rng, 2, devices)
+        gamma = 10 ** rng.uniform(-0.5, 0.8)
+        magnitudes = np.abs(grid.conj() @ channels) + radius * np.linalg.norm(channels, axis=0)
+        bound = (magnitudes * np.sqrt(gamma) >= 1).sum(axis=1).max()
+        schedule = solve(Problem(channels, np.ones(devices), gamma), name, parameters)
+        assert schedule.active.size <= bound
+
+
+@every_scheduler
+def test_csi_error_keeps_every_channel_within_the_bound_served(name, parameters):
+    if not SCHEDULERS[name].keeps_tolerance:
+        pytest.skip("serves devices beyond the tolerance by design")
+    rng = np.random.default_rng(5)
+    served = 0
+    for _ in range(20):
+        bound = rng.uniform(0, 0.3, 20)
+        problem = paper_problem(rng, 6, csi_error=bound)
+        schedule = solve(problem, name, parameters)
+        c = schedule.receiver
+        for k in schedule.active.tolist():
+            served += 1
+            errors = iid_channels(rng, 6, 50)
+            # The worst error points along the receiver, against the device's response.
+            response = np.vdot(c, problem.channels[:, k])
+            errors[:, 0] = -c * response / abs(response)
+            errors *= bound[k] / np.linalg.norm(errors, axis=0)
+            gains = np.abs(c.conj() @ (problem.channels[:, [k]] + errors)) ** 2
+            assert (problem.gamma * gains >= problem.weights[k] ** 2 * (1 - 1e-8)).all()
+    assert served > 50

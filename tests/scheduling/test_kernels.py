@@ -1,0 +1,74 @@
+"""The eigenvector kernel against LAPACK."""
+
+import numpy as np
+import pytest
+
+from app.scheduling.kernels.eigen import principal_eigenvector
+from app.scheduling.kernels.gram import reweigh
+from tests.channels import iid_channels, random_unitary
+
+
+def principal(matrix, start):
+    vector = np.array(start, complex) / np.linalg.norm(start)
+    size = len(vector)
+    # Only the lower triangle may be read.
+    lower_only = np.tril(matrix) + np.triu(np.full((size, size), 1e9), 1)
+    work = np.empty((size, size), complex), np.empty(size, complex), np.empty(size, complex)
+    principal_eigenvector(lower_only.astype(complex), vector, *work)
+    return vector
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 6, 16, 33, 64])
+@pytest.mark.parametrize("scale", [1e-40, 1.0, 1e40])
+def test_agrees_with_lapack(size, scale):
+    rng = np.random.default_rng(size)
+    for _ in range(20):
+        columns = iid_channels(rng, size, int(rng.integers(1, 2 * size + 2)))
+        matrix = columns @ columns.conj().T * scale
+        vector = principal(matrix, iid_channels(rng, size, 1)[:, 0])
+        values, vectors = np.linalg.eigh(matrix)
+        assert np.linalg.norm(vector) == pytest.approx(1, rel=1e-12)
+        assert abs(np.vdot(vectors[:, -1], vector)) == pytest.approx(1, abs=1e-9)
+        assert np.vdot(vector, matrix @ vector).real == pytest.approx(values[-1], rel=1e-12)
+
+
+def test_leaves_an_eigenvector_that_is_not_the_principal_one():
+    # The start is exact for eigenvalue 1 and has no part in the principal eigenvector at all.
+    vector = principal(np.diag([1.0, 2.0, 0.5]), [1, 0, 0])
+    np.testing.assert_allclose(np.abs(vector), [0, 1, 0], atol=1e-9)
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-5, 1e-7])
+def test_resolves_a_small_gap(gap):
+    rng = np.random.default_rng(8)
+    basis = random_unitary(rng, 5)
+    matrix = basis @ np.diag([1, 1 - gap, 0.5, 0.2, 0]) @ basis.conj().T
+    vector = principal(matrix, iid_channels(rng, 5, 1)[:, 0])
+    assert abs(np.vdot(basis[:, 0], vector)) == pytest.approx(1, abs=1e-8)
+
+
+def test_repeated_eigenvalue_gives_the_closest_principal_vector():
+    rng = np.random.default_rng(9)
+    basis = random_unitary(rng, 5)
+    matrix = basis @ np.diag([2, 2, 2, 1, 0.1]) @ basis.conj().T
+    start = iid_channels(rng, 5, 1)[:, 0]
+    expected = basis[:, :3] @ (basis[:, :3].conj().T @ start)
+    vector = principal(matrix, start)
+    assert abs(np.vdot(expected, vector)) == pytest.approx(np.linalg.norm(expected), rel=1e-9)
+
+
+def test_zero_matrix_keeps_the_start():
+    np.testing.assert_array_equal(principal(np.zeros((3, 3)), [0, 1, 0]), [0, 1, 0])
+
+
+def test_reweighed_gram_is_the_weighted_sum_even_after_cancellation():
+    rng = np.random.default_rng(10)
+    rows = iid_channels(rng, 12, 4) * 10.0 ** np.arange(0, 12)[:, None]
+    gram, weights = np.zeros((4, 4), complex), np.zeros(12)
+    peak = 0.0
+    for _ in range(200):
+        new = rng.choice([0.0, 0.3, 1.0], 12)
+        new[rng.integers(12) :] = 0  # now and then all the strong ones go
+        peak = reweigh(gram, rows, weights, new, peak)
+        expected = np.tril((rows.T * new) @ rows.conj())
+        np.testing.assert_allclose(gram, expected, rtol=0, atol=1e-10 * np.abs(expected).max())

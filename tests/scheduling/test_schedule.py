@@ -1,0 +1,63 @@
+"""Verification must catch every broken formula."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from app.scheduling import Problem, VerificationError, solve, verify
+from tests.channels import iid_channels
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return Problem(
+        iid_channels(np.random.default_rng(6), 4, 8),
+        np.linspace(0.8, 1.2, 8),
+        gamma=1.5,
+        power=2.0,
+        noise_variance=0.5,
+    )
+
+
+@pytest.fixture(scope="module")
+def schedule(problem):
+    schedule = solve(problem)
+    assert 2 <= schedule.active.size < 8
+    return schedule
+
+
+def test_a_right_schedule_passes(problem, schedule):
+    verify(problem, schedule)
+
+
+BROKEN = {
+    "ascending": lambda s: {"active": s.active[::-1]},
+    "unit norm": lambda s: {"receiver": s.receiver * 1.001},
+    "inactive": lambda s: {"transmit_scalars": s.transmit_scalars + 1e-3},
+    "power limit": lambda s: {"transmit_scalars": s.transmit_scalars * 1.1},
+    "weighted sum": lambda s: {"transmit_scalars": s.transmit_scalars * np.exp(0.1j)},
+    "σ²/η": lambda s: {"computation_error": s.computation_error * 1.01},
+    "beyond the tolerance": lambda s: {"feasible": False},
+    "need a receiver": lambda s: {"receiver": None},
+    "empty schedule": lambda s: {"active": s.active[:0]},
+}
+
+
+@pytest.mark.parametrize("formula", BROKEN)
+def test_a_broken_formula_is_caught(problem, schedule, formula):
+    with pytest.raises(VerificationError, match=formula):
+        verify(problem, replace(schedule, **BROKEN[formula](schedule)))
+
+
+def test_a_device_beyond_the_tolerance_is_caught(problem, schedule):
+    strict = Problem(
+        problem.channels,
+        problem.weights,
+        gamma=problem.gamma / 100,
+        power=problem.power,
+        noise_variance=problem.noise_variance,
+    )
+    with pytest.raises(VerificationError, match="beyond the tolerance"):
+        verify(strict, schedule)
+    verify(strict, replace(schedule, feasible=False), keeps_tolerance=False)
