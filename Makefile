@@ -26,7 +26,7 @@ format: .venv/installed-dev ## put the source in order
 	$(BIN)/ruff format .
 
 bench: .venv/installed-dev ## measure speed, each figure beside a reference of the same run
-	@$(BIN)/python -m benchmarks
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks
 
 openapi: .venv/installed ## write openapi/openapi.json
 	@$(BIN)/python -m app.export_openapi

@@ -65,21 +65,21 @@ class Executor:
         self._pending += 1
         work = self._threads.submit(solve, problem, algorithm, parameters, context)
         work.add_done_callback(lambda _: loop.call_soon_threadsafe(self._release))
+        answer = asyncio.wrap_future(work)
         try:
-            # Shielded: a thread cannot be killed, and its place is taken until it has ended.
-            waiting = asyncio.shield(asyncio.wrap_future(work))
-            return await asyncio.wait_for(waiting, deadline_seconds)
-        except TimeoutError:
-            context.stop[0] = True
-            if work.cancel():
-                raise DeadlineExceededError from None
-            # It is running, and sees the flag at its next iteration: an anytime search then
-            # returns the best it has, any other raises DeadlineExceededError.
-            return await asyncio.wrap_future(work)
+            done, _ = await asyncio.wait([answer], timeout=deadline_seconds)
         except asyncio.CancelledError:
             context.stop[0] = True
             work.cancel()
+            answer.add_done_callback(_ignore)
             raise
+        if not done:
+            context.stop[0] = True
+            if work.cancel():
+                raise DeadlineExceededError
+            # It is running, and sees the flag at its next iteration: an anytime search then
+            # returns the best it has, any other raises DeadlineExceededError.
+        return await answer
 
     def _release(self) -> None:
         self._pending -= 1
@@ -87,3 +87,9 @@ class Executor:
     def close(self) -> None:
         """Take no more work and wait for what is running."""
         self._threads.shutdown(wait=True, cancel_futures=True)
+
+
+def _ignore(answer: "asyncio.Future[Schedule]") -> None:
+    """Look at the outcome of a solve that nobody waits for any more, so that none is reported."""
+    if not answer.cancelled():
+        answer.exception()

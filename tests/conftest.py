@@ -45,3 +45,8 @@ def service_url() -> Iterator[str]:
 def client(service_url: str) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=service_url, timeout=30) as client:
         yield client
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"

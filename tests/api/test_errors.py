@@ -296,8 +296,3 @@ async def test_not_ready_until_the_kernels_are_compiled():
         ):
             assert_problem(response, 503, "compiled")
             assert response.headers["retry-after"] == "1"
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"

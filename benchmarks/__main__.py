@@ -1,0 +1,21 @@
+"""``make bench``: run every benchmark, or those named: ``python -m benchmarks kernels routes``."""
+
+import argparse
+
+from benchmarks import execution, kernels, routes
+
+BENCHMARKS = {"kernels": kernels.main, "routes": routes.main, "execution": execution.main}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}")
+    names = parser.parse_args().names or list(BENCHMARKS)
+    if unknown := set(names) - set(BENCHMARKS):
+        parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
+    for name in names:
+        BENCHMARKS[name]()
+
+
+if __name__ == "__main__":
+    main()

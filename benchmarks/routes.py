@@ -1,0 +1,83 @@
+"""``POST /schedule`` against an echo of the same bytes, one uvicorn worker.
+
+The echo route of the same application reads the same body and answers the same number of bytes:
+the difference is what scheduling costs, and all else is the web stack.
+"""
+
+from statistics import median
+
+import httpx
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from benchmarks import load
+from benchmarks.service import (
+    JSON,
+    MSGPACK,
+    running_server,
+    schedule_body,
+    solve_milliseconds,
+)
+
+SIZES = [(6, 20), (16, 100), (64, 1000)]
+ENCODINGS = [("JSON", JSON, False), ("JSON packed", JSON, True), ("MessagePack", MSGPACK, False)]
+ROUNDS = 3
+
+
+def main() -> None:
+    table = Table(
+        "K / N",
+        "encoding",
+        "body [kB]",
+        "schedule [1/s]",
+        "echo [1/s]",
+        "ratio",
+        "solve [ms]",
+        "outside the solver, over echo",
+        title="POST /schedule, 4 connections",
+    )
+    cases = [(size, encoding) for size in SIZES for encoding in ENCODINGS]
+    with running_server() as client:
+        port = client.base_url.port or 80
+        for (antennas, devices), (name, media_type, packed) in track(
+            cases, "routes", transient=True
+        ):
+            body = schedule_body(antennas, devices, media_type, packed=packed)
+            headers = {"Content-Type": media_type, "Accept": media_type}
+            size = len(client.post("/schedule", content=body, headers=headers).content)
+            echo_path = f"/echo?size={size}"
+            # Alternating, and the median of the rounds: noise hits both alike.
+            scheduled, echoed = [], []
+            for _ in range(ROUNDS):
+                scheduled.append(load.post(port, "/schedule", body, media_type))
+                echoed.append(load.post(port, echo_path, body, media_type))
+            rate = median(outcome.requests_per_second for outcome in scheduled)
+            echo_rate = median(outcome.requests_per_second for outcome in echoed)
+            solve, outside, echo = _alone(client, body, headers, echo_path)
+            table.add_row(
+                f"{devices} / {antennas}",
+                name,
+                f"{len(body) / 1e3:.1f}",
+                f"{rate:.0f}",
+                f"{echo_rate:.0f}",
+                f"{rate / echo_rate:.2f}",
+                f"{solve:.2f}",
+                f"{outside / echo:.2f}×",
+            )
+    Console().print(table)
+
+
+def _alone(
+    client: httpx.Client, body: bytes, headers: dict[str, str], echo_path: str
+) -> tuple[float, float, float]:
+    """Return the median milliseconds of the solver, outside it, and of the echo, one at a time."""
+    solves, outsides, echoes = [], [], []
+    for _ in range(20):
+        response = client.post("/schedule", content=body, headers=headers)
+        solve = solve_milliseconds(response)
+        solves.append(solve)
+        outsides.append(response.elapsed.total_seconds() * 1e3 - solve)
+        echo = client.post(echo_path, content=body, headers=headers)
+        echoes.append(echo.elapsed.total_seconds() * 1e3)
+    return median(solves), median(outsides), median(echoes)

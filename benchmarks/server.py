@@ -1,0 +1,31 @@
+"""The service with two routes added, for the benchmarks to start.
+
+``POST /echo`` reads the body and answers ``?size=`` bytes: what the same web stack costs when it
+does nothing. ``POST /inline-limit?entries=`` moves the border between inline and thread.
+"""
+
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+
+from app import execution
+from app.main import create_app
+
+
+def create_benchmark_app() -> FastAPI:
+    app = create_app()
+
+    @app.post("/echo")
+    async def echo(request: Request) -> Response:
+        await request.body()
+        size = int(request.scope["query_string"][len("size=") :])
+        return Response(b"x" * size, media_type="application/octet-stream")
+
+    @app.post("/inline-limit")
+    async def inline_limit(request: Request) -> Response:
+        execution.INLINE_ENTRIES = int(request.query_params["entries"])
+        return Response()
+
+    return app
+
+
+app = create_benchmark_app()

@@ -1,0 +1,125 @@
+"""Where solves run: deadlines, the bounded queue, and places that are given back."""
+
+import asyncio
+import threading
+
+import httpx
+import numpy as np
+import pytest
+
+from app.execution import INLINE_ENTRIES, Executor, OverloadedError
+from app.main import create_app
+from app.scheduling import Context, DeadlineExceededError, Problem, solve
+from app.scheduling.schedulers.matching_pursuit import MatchingPursuitParameters
+from app.settings import Settings
+from tests.api.bodies import packed
+from tests.channels import iid_channels
+
+SMALL = Problem(np.eye(2), np.ones(2), gamma=1.0)
+LONG = Problem(
+    iid_channels(np.random.default_rng(50), 8, INLINE_ENTRIES // 8 + 1),
+    np.ones(INLINE_ENTRIES // 8 + 1),
+    gamma=1.0,
+)
+PARAMETERS = MatchingPursuitParameters()
+
+
+@pytest.fixture
+def gate(monkeypatch):
+    """Hold every solve until the gate opens, or its stop flag is set."""
+    gate = threading.Event()
+
+    def held(problem, algorithm, parameters, context: Context):
+        while not gate.wait(0.002):
+            if context.stop[0]:
+                raise DeadlineExceededError
+        return solve(problem, algorithm, parameters, context)
+
+    monkeypatch.setattr("app.execution.solve", held)
+    return gate
+
+
+def run(executor, problem=LONG, seconds=30.0):
+    return executor.solve(problem, "matching_pursuit", PARAMETERS, 0, seconds)
+
+
+@pytest.fixture
+def executor():
+    executor = Executor(workers=1, queue_length=2)
+    yield executor
+    executor.close()
+
+
+@pytest.mark.anyio
+async def test_short_solves_run_on_the_loop_and_long_ones_off_it(executor, monkeypatch):
+    threads = []
+
+    def remembered(*arguments):
+        threads.append(threading.current_thread())
+        return solve(*arguments)
+
+    monkeypatch.setattr("app.execution.solve", remembered)
+    await run(executor, SMALL)
+    await run(executor, LONG)
+    assert threads[0] is threading.current_thread()
+    assert threads[1] is not threading.current_thread()
+
+
+@pytest.mark.anyio
+async def test_beyond_the_queue_nothing_is_accepted_until_a_place_is_free(executor, gate):
+    accepted = [asyncio.create_task(run(executor)) for _ in range(3)]
+    await asyncio.sleep(0)
+    with pytest.raises(OverloadedError):
+        await run(executor)
+    gate.set()
+    schedules = await asyncio.gather(*accepted)
+    assert all(schedule.active.size for schedule in schedules)
+    await run(executor)
+
+
+@pytest.mark.anyio
+async def test_deadline_stops_the_running_and_the_waiting(executor, gate):
+    tasks = [asyncio.create_task(run(executor, seconds=0.05)) for _ in range(3)]
+    results = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 2)
+    assert [type(result) for result in results] == [DeadlineExceededError] * 3
+    gate.set()
+    assert (await run(executor)).active.size
+
+
+@pytest.mark.anyio
+async def test_cancellation_gives_the_place_back(executor, gate):
+    tasks = [asyncio.create_task(run(executor)) for _ in range(3)]
+    await asyncio.sleep(0.01)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    gate.set()
+    await asyncio.sleep(0.2)  # the thread sees the flag and ends
+    schedules = await asyncio.gather(*(run(executor) for _ in range(3)))
+    assert len(schedules) == 3
+
+
+@pytest.mark.anyio
+async def test_late_inline_answers_are_refused(executor):
+    with pytest.raises(DeadlineExceededError):
+        await run(executor, SMALL, seconds=1e-9)
+
+
+@pytest.mark.anyio
+async def test_overload_is_503_with_retry_after(gate):
+    app = create_app(Settings(solver_workers=1, queue_length=1))
+    body = {"channels": packed(LONG.channels), "gamma": 1}
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client,
+    ):
+        while (await client.get("/health/ready")).status_code != 200:
+            await asyncio.sleep(0.01)
+        accepted = [asyncio.create_task(client.post("/schedule", json=body)) for _ in range(2)]
+        await asyncio.sleep(0.05)
+        refused = await client.post("/schedule", json=body)
+        assert refused.status_code == 503
+        assert refused.headers["retry-after"] == "1"
+        assert refused.headers["content-type"] == "application/problem+json"
+        gate.set()
+        assert [(await task).status_code for task in accepted] == [200, 200]
