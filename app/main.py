@@ -6,8 +6,7 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from app import __version__
-from app.api import openapi, problems
-from app.api.routes import router
+from app.api import openapi, problems, routes
 from app.service import Service
 from app.settings import Settings
 
@@ -30,7 +29,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
     app = FastAPI(title="airsched", version=__version__, description=DESCRIPTION, lifespan=lifespan)
     app.state.service = service
-    app.include_router(router)
+    routes.install(app)
     problems.install(app)
     app.openapi = lambda: openapi.document(app)  # type: ignore[method-assign]
     return app

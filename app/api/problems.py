@@ -138,6 +138,6 @@ def _respond(request: Request, error: ApiError) -> Response:
     if error.errors is not None:
         body["errors"] = error.errors
     headers = error.headers
-    if (timing := getattr(request.state, "timing", None)) is not None:
+    if (timing := request.scope.get("timing")) is not None:
         headers["Server-Timing"] = str(timing)
     return Response(to_json(body), status_code=error.status, headers=headers, media_type=MEDIA_TYPE)

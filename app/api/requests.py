@@ -1,7 +1,7 @@
 """``POST /schedule``: the request, and the problem it states."""
 
 from dataclasses import fields
-from functools import reduce
+from functools import cache, cached_property, reduce
 from operator import or_
 from typing import Annotated, Any, Literal, get_type_hints
 
@@ -18,6 +18,7 @@ from pydantic import (
 from app.api.problems import invalid
 from app.api.wire import Number, Vector, complex_array
 from app.scheduling import SCHEDULERS, InvalidProblemError, Parameters, Problem, Scheduler
+from app.scheduling.types import RealArray
 
 Positive = Annotated[Number, Field(gt=0)]
 TOLERANCES = ("gamma", "gamma_db", "max_error")
@@ -30,10 +31,16 @@ class AlgorithmChoice(BaseModel):
 
     name: str
 
+    @cached_property
+    def resolved(self) -> dict[str, Any]:
+        """The name and every parameter, as the answer echoes them."""
+        return self.model_dump()
+
+    @cached_property
     def parameters(self) -> Parameters:
-        """Return the scheduler's own parameters."""
-        values = self.model_dump()
-        return SCHEDULERS[values.pop("name")].parameters(**values)
+        """The scheduler's own parameters."""
+        values = {name: value for name, value in self.resolved.items() if name != "name"}
+        return SCHEDULERS[self.name].parameters(**values)
 
 
 def _choice_model(scheduler: Scheduler) -> type[AlgorithmChoice]:
@@ -73,6 +80,14 @@ _vector: TypeAdapter[Any] = TypeAdapter(Vector)
 
 def _number_or_vector(value: object) -> Any:
     return (_vector if isinstance(value, list) else _number).validate_python(value)
+
+
+@cache
+def _unit(devices: int) -> RealArray:
+    """Return unit weights, read-only."""
+    weights = np.ones(devices)
+    weights.flags.writeable = False
+    return weights
 
 
 class ScheduleRequest(BaseModel):
@@ -129,7 +144,7 @@ class ScheduleRequest(BaseModel):
         try:
             return Problem(
                 channels=self.channels,
-                weights=np.ones(devices) if self.weights is None else np.array(self.weights),
+                weights=_unit(devices) if self.weights is None else np.array(self.weights),
                 gamma=gamma,
                 power=self.power,
                 noise_variance=self.noise_variance,

@@ -82,7 +82,7 @@ def schedule_answer(
         "computation_error": schedule.computation_error,
         "transmit_scalars": complex_value(schedule.transmit_scalars, media_type),
         "gamma": problem.gamma,
-        "algorithm": request.algorithm.model_dump(),
+        "algorithm": request.algorithm.resolved,
         "iterations": schedule.iterations,
         "stopped": schedule.stopped,
     }

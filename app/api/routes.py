@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from app.api import openapi
@@ -21,17 +21,42 @@ from app.api.wire import answer_type, decode, encode, read_body, require_known_m
 from app.scheduling import SCHEDULERS
 from app.service import Service
 
-router = APIRouter()
+
+def install(app: FastAPI) -> None:
+    """Add every route to ``app``.
+
+    Directly, not through a router of their own: that would be matched anew on every request.
+    """
+    app.post(
+        "/schedule",
+        summary="Schedule one round",
+        openapi_extra=openapi.body(ScheduleRequest),
+        responses=openapi.answers(ScheduleAnswer, 400, 401, 413, 415, 422, 500, 503, 504),
+        response_class=Response,
+        tags=["scheduling"],
+    )(schedule)
+    app.get(
+        "/algorithms",
+        summary="List the algorithms",
+        response_model=Algorithms,
+        responses=openapi.errors(401, 500),
+        tags=["scheduling"],
+    )(algorithms)
+    app.get(
+        "/health/live",
+        summary="Is the process up?",
+        response_model=Health,
+        tags=["health"],
+    )(live)
+    app.get(
+        "/health/ready",
+        summary="Can it schedule?",
+        response_model=Health,
+        responses=openapi.errors(503),
+        tags=["health"],
+    )(ready)
 
 
-@router.post(
-    "/schedule",
-    summary="Schedule one round",
-    openapi_extra=openapi.body(ScheduleRequest),
-    responses=openapi.answers(ScheduleAnswer, 400, 401, 413, 415, 422, 500, 503, 504),
-    response_class=Response,
-    tags=["scheduling"],
-)
 async def schedule(request: Request) -> Response:
     """Return the receiver, the active set and the power factor for these channels.
 
@@ -39,53 +64,39 @@ async def schedule(request: Request) -> Response:
     """
     service: Service = request.app.state.service
     settings = service.settings
-    timing = request.state.timing = Timing("decode")
-    require_key(request, settings)
-    media_type = require_known_media_type(request)
+    timing = request.scope["timing"] = Timing("decode")
+    headers = dict(request.scope["headers"])
+    require_key(headers, settings)
+    media_type = require_known_media_type(headers)
     service.require_ready()
-    body = await read_body(request, settings.max_body_bytes)
+    body = await read_body(request, headers, settings.max_body_bytes)
     asked = ScheduleRequest.model_validate(decode(body, media_type), context=service.limits)
     problem = asked.problem()
     timing.mark("solve")
     answer = await service.executor.solve(
         problem,
         asked.algorithm.name,
-        asked.algorithm.parameters(),
+        asked.algorithm.parameters,
         asked.seed,
         min(asked.deadline_ms or settings.deadline_ms, settings.deadline_ms) / 1e3,
     )
     timing.mark("encode")
-    accepted = answer_type(request)
+    accepted = answer_type(headers)
     content = encode(schedule_answer(asked, problem, answer, accepted), accepted)
     return Response(content, headers={"Server-Timing": str(timing)}, media_type=accepted)
 
 
-@router.get(
-    "/algorithms",
-    summary="List the algorithms",
-    response_model=Algorithms,
-    responses=openapi.errors(401, 500),
-    tags=["scheduling"],
-)
 async def algorithms(request: Request) -> Any:
     """Return every algorithm with its parameters, their defaults and bounds, and its source."""
-    require_key(request, request.app.state.service.settings)
+    require_key(dict(request.scope["headers"]), request.app.state.service.settings)
     return _ALGORITHMS
 
 
-@router.get("/health/live", summary="Is the process up?", response_model=Health, tags=["health"])
 async def live() -> Any:
     """Answer as long as the process runs."""
     return Health(status="live")
 
 
-@router.get(
-    "/health/ready",
-    summary="Can it schedule?",
-    response_model=Health,
-    responses=openapi.errors(503),
-    tags=["health"],
-)
 async def ready(request: Request) -> Any:
     """Solve a small problem; 503 until the kernels are compiled."""
     service: Service = request.app.state.service

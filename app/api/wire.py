@@ -24,9 +24,13 @@ from pydantic import (
     WithJsonSchema,
 )
 from pydantic_core import from_json, to_json
+from starlette.requests import ClientDisconnect
 
 from app.api.problems import ApiError
 from app.scheduling.types import ComplexArray
+
+Headers = dict[bytes, bytes]
+"""A request's headers by their names in lower case, as ASGI carries them."""
 
 JSON = "application/json"
 MSGPACK = "application/msgpack"
@@ -37,41 +41,42 @@ Vector = Annotated[list[Number], Field(fail_fast=True)]
 Matrix = Annotated[list[Vector], Field(fail_fast=True)]
 
 
-async def read_body(request: Request, limit: int) -> bytes:
+async def read_body(request: Request, headers: Headers, limit: int) -> bytes:
     """Read a body of at most ``limit`` bytes, refusing a larger one before it is read whole."""
-    too_large = ApiError(
+    announced = headers.get(b"content-length", b"")
+    size = 0
+    chunks: list[bytes] = []
+    while max(size, int(announced) if announced.isdigit() else 0) <= limit:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        chunks.append(message.get("body", b""))
+        size += len(chunks[-1])
+        if size <= limit and not message.get("more_body", False):
+            return b"".join(chunks)
+    raise ApiError(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         f"The body is over the limit of {limit} bytes; send packed arrays or MessagePack, "
         "or raise AIRSCHED_MAX_BODY_BYTES.",
         headers={"Connection": "close"},
     )
-    announced = request.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced) > limit:
-        raise too_large
-    chunks = []
-    size = 0
-    async for chunk in request.stream():
-        size += len(chunk)
-        if size > limit:
-            raise too_large
-        chunks.append(chunk)
-    return b"".join(chunks)
 
 
-def require_known_media_type(request: Request) -> str:
+def require_known_media_type(headers: Headers) -> str:
     """Return the body's media type, or refuse it before the body is read."""
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    encoding = request.headers.get("content-encoding", "identity").lower()
-    if media_type not in (JSON, MSGPACK) or encoding != "identity":
-        given = media_type or "nothing"
-        if encoding != "identity":
-            given += f" with Content-Encoding {encoding[:40]}"
-        raise ApiError(
-            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-            f"Content-Type must be {JSON} or {MSGPACK}, uncompressed, not {given[:120]}.",
-            headers={"Accept": f"{JSON}, {MSGPACK}", "Connection": "close"},
-        )
-    return media_type
+    given = headers.get(b"content-type", b"").decode("latin-1")
+    media_type = given.partition(";")[0].strip().lower()
+    encoding = headers.get(b"content-encoding", b"identity").decode("latin-1")
+    if media_type in (JSON, MSGPACK) and encoding == "identity":
+        return media_type
+    named = media_type[:80] or "nothing"
+    if encoding != "identity":
+        named += f" with Content-Encoding {encoding[:40]}"
+    raise ApiError(
+        HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+        f"Content-Type must be {JSON} or {MSGPACK}, uncompressed, not {named}.",
+        headers={"Accept": f"{JSON}, {MSGPACK}", "Connection": "close"},
+    )
 
 
 def decode(body: bytes, media_type: str) -> object:
@@ -96,9 +101,9 @@ def encode(data: Mapping[str, Any], media_type: str) -> bytes:
     return to_json(data)
 
 
-def answer_type(request: Request) -> str:
+def answer_type(headers: Headers) -> str:
     """Return the media type that ``Accept`` asks for: JSON unless it names MessagePack."""
-    return MSGPACK if MSGPACK in request.headers.get("accept", "") else JSON
+    return MSGPACK if MSGPACK.encode() in headers.get(b"accept", b"") else JSON
 
 
 def complex_value(array: ComplexArray, media_type: str) -> dict[str, Any]:
@@ -214,4 +219,5 @@ def _from_packed(
             f"data has {len(data)} bytes where {packed.dtype} of shape {packed.shape} "
             f"takes {expected}"
         )
-    return np.frombuffer(data, dtype).reshape(packed.shape).astype(np.complex128)
+    # Bytes cannot change, so neither can the array: the problem need not copy it.
+    return np.frombuffer(data, dtype).reshape(packed.shape).astype(np.complex128, copy=False)

@@ -1,20 +1,21 @@
 r"""Zero forcing: once the receiver and the active set are known, who sends with which scalar."""
 
-import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
-import numpy as np
-
+from app.scheduling.kernels.formulas import invert_channels
 from app.scheduling.problem import Problem
-from app.scheduling.types import ComplexArray, IndexArray
+from app.scheduling.types import ComplexArray, IndexArray, MaskArray
 
 
-@dataclass(frozen=True, eq=False)
-class Coordination:
+class Coordination(NamedTuple):
     """How the active devices transmit.
 
     Parameters
     ----------
+    receiver
+        (N,) complex, unit norm.
+    active
+        Ascending indices of the active devices.
     power_factor
         η.
     computation_error
@@ -23,12 +24,14 @@ class Coordination:
         (K,) complex ψ, zero off the active set.
     """
 
+    receiver: ComplexArray
+    active: IndexArray
     power_factor: float
     computation_error: float
     transmit_scalars: ComplexArray
 
 
-def zero_forcing(problem: Problem, receiver: ComplexArray, active: IndexArray) -> Coordination:
+def zero_forcing(problem: Problem, receiver: ComplexArray, active: MaskArray) -> Coordination:
     r"""Invert every active channel, at the largest common level that the power limit allows.
 
     .. math::
@@ -41,16 +44,12 @@ def zero_forcing(problem: Problem, receiver: ComplexArray, active: IndexArray) -
     Parameters
     ----------
     receiver
-        (N,) of unit norm, with a nonzero gain on every active device.
+        (N,) of any norm, with a nonzero gain on every active device.
     active
-        Indices of at least one device.
+        (K,) mask.
     """
-    responses = (receiver.conj() @ problem.channels)[active].conj()
-    magnitudes = np.abs(responses)
-    ratios = magnitudes / problem.weights[active]
-    level = float(ratios.min()) * math.sqrt(problem.power)
-    scalars = np.zeros(problem.devices, np.complex128)
-    # Divided twice, not by the square: that could underflow.
-    scalars[active] = level / ratios * (responses / magnitudes)
-    power_factor = level * level
-    return Coordination(power_factor, problem.noise_variance / power_factor, scalars)
+    unit, indices, power_factor, scalars = invert_channels(
+        problem.channels, problem.weights, problem.power, receiver, active
+    )
+    error = problem.noise_variance / power_factor
+    return Coordination(unit, indices, power_factor, error, scalars)

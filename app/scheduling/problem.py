@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from app.scheduling.kernels.formulas import inspect
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 Scalar = TypeVar("Scalar", np.complex128, np.float64)
@@ -76,21 +77,23 @@ class Problem:
         if channels.size == 0:
             raise InvalidProblemError("channels", "must have at least one antenna and one device")
         devices = channels.shape[1]
-        # The negated comparisons also catch NaN.
-        if not np.abs(channels.view(np.float64)).max() <= LARGEST:
-            raise InvalidProblemError(
-                "channels", f"must be finite, and at most {LARGEST:g} in magnitude; rescale them"
-            )
         weights = _frozen("weights", self.weights, np.float64)
         if weights.shape != (devices,):
             raise InvalidProblemError(
                 "weights", f"must be {devices} numbers, one for each device, not {weights.size}"
             )
-        if not (weights.min() >= 1 / LARGEST and weights.max() <= LARGEST):
-            raise InvalidProblemError("weights", f"must be positive, up to {LARGEST:g}")
         for name in ("gamma", "power", "noise_variance"):
-            object.__setattr__(self, name, _positive(name, getattr(self, name)))
-        thresholds = weights / np.sqrt(self.gamma)
+            if not 1 / LARGEST <= getattr(self, name) <= LARGEST:
+                raise InvalidProblemError(
+                    name, f"must be positive, from {1 / LARGEST:g} to {LARGEST:g}"
+                )
+        largest, least_weight, most_weight, required = inspect(channels, weights, self.gamma)
+        if largest > LARGEST:
+            raise InvalidProblemError(
+                "channels", f"must be finite, and at most {LARGEST:g} in magnitude; rescale them"
+            )
+        if least_weight < 1 / LARGEST or most_weight > LARGEST:
+            raise InvalidProblemError("weights", f"must be positive, up to {LARGEST:g}")
         if not (isinstance(self.csi_error, float) and self.csi_error == 0.0):
             csi_error = _frozen("csi_error", self.csi_error, np.float64)
             if csi_error.shape not in ((), (devices,)):
@@ -98,12 +101,11 @@ class Problem:
             if not (csi_error.min() >= 0 and csi_error.max() <= LARGEST):
                 raise InvalidProblemError("csi_error", f"must lie between 0 and {LARGEST:g}")
             object.__setattr__(self, "csi_error", csi_error)
-            thresholds = thresholds + csi_error
-        required_gains = thresholds * thresholds
-        required_gains.flags.writeable = False
+            required = (np.sqrt(required) + csi_error) ** 2
+        required.flags.writeable = False
         object.__setattr__(self, "channels", channels)
         object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "required_gains", required_gains)
+        object.__setattr__(self, "required_gains", required)
 
     @property
     def antennas(self) -> int:
@@ -127,16 +129,17 @@ class Problem:
 
 
 def _frozen(name: str, value: ArrayLike, dtype: type[Scalar]) -> NDArray[Scalar]:
-    """Copy ``value`` into a contiguous array that nobody can write to."""
+    """Return ``value`` as a contiguous array that nobody can write to, copied unless it is one."""
+    if (
+        isinstance(value, np.ndarray)
+        and value.dtype == dtype
+        and value.flags.c_contiguous
+        and not value.flags.writeable
+    ):
+        return value
     try:
         array = np.array(value, dtype=dtype, order="C")
     except (TypeError, ValueError) as error:
         raise InvalidProblemError(name, f"must be numbers in equal rows ({error})") from None
     array.flags.writeable = False
     return array
-
-
-def _positive(name: str, value: float) -> float:
-    if not 1 / LARGEST <= value <= LARGEST:
-        raise InvalidProblemError(name, f"must be positive, from {1 / LARGEST:g} to {LARGEST:g}")
-    return float(value)

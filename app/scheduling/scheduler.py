@@ -4,7 +4,16 @@ import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 from annotated_types import Ge, GroupedMetadata, Gt, Le, Lt
@@ -59,8 +68,7 @@ class Context:
     stop: MaskArray = field(default_factory=lambda: np.zeros(1, np.bool_))
 
 
-@dataclass(frozen=True, eq=False)
-class Selection:
+class Selection(NamedTuple):
     """What a scheduler finds: a receiver and whom it is to serve.
 
     Parameters

@@ -1,9 +1,5 @@
 """problem → scheduler → coordination → verified schedule."""
 
-import math
-
-import numpy as np
-
 from app.scheduling.coordination import zero_forcing
 from app.scheduling.problem import Problem
 from app.scheduling.registry import SCHEDULERS
@@ -41,27 +37,21 @@ def solve(
 
 
 def _complete(problem: Problem, scheduler: Scheduler, selection: Selection) -> Schedule:
-    active = np.flatnonzero(selection.active)
+    receiver, active, power_factor, error, scalars = zero_forcing(
+        problem, selection.receiver, selection.active
+    )
     if active.size == 0:
         return Schedule(
-            feasible=False,
-            active=active,
-            receiver=None,
-            power_factor=None,
-            computation_error=None,
-            transmit_scalars=np.zeros(problem.devices, np.complex128),
-            iterations=selection.iterations,
-            stopped=selection.stopped,
+            False, active, None, None, None, scalars, selection.iterations, selection.stopped
         )
-    receiver = selection.receiver / math.sqrt(np.vdot(selection.receiver, selection.receiver).real)
-    coordination = zero_forcing(problem, receiver, active)
+    feasible = scheduler.keeps_tolerance or bool(problem.served(receiver)[active].all())
     return Schedule(
-        feasible=scheduler.keeps_tolerance or bool(problem.served(receiver)[active].all()),
-        active=active,
-        receiver=receiver,
-        power_factor=coordination.power_factor,
-        computation_error=coordination.computation_error,
-        transmit_scalars=coordination.transmit_scalars,
-        iterations=selection.iterations,
-        stopped=selection.stopped,
+        feasible,
+        active,
+        receiver,
+        power_factor,
+        error,
+        scalars,
+        selection.iterations,
+        selection.stopped,
     )

@@ -145,8 +145,6 @@ def test_never_more_devices_than_the_optimum(name, parameters):
 
 @every_scheduler
 def test_csi_error_keeps_every_channel_within_the_bound_served(name, parameters):
-    if not SCHEDULERS[name].keeps_tolerance:
-        pytest.skip("serves devices beyond the tolerance by design")
     rng = np.random.default_rng(5)
     served = 0
     for _ in range(20):
@@ -154,6 +152,9 @@ def test_csi_error_keeps_every_channel_within_the_bound_served(name, parameters)
         problem = paper_problem(rng, 6, csi_error=bound)
         schedule = solve(problem, name, parameters)
         c = schedule.receiver
+        if not schedule.feasible:
+            assert not SCHEDULERS[name].keeps_tolerance
+            continue
         for k in schedule.active.tolist():
             served += 1
             errors = iid_channels(rng, 6, 50)
@@ -163,4 +164,4 @@ def test_csi_error_keeps_every_channel_within_the_bound_served(name, parameters)
             errors *= bound[k] / np.linalg.norm(errors, axis=0)
             gains = np.abs(c.conj() @ (problem.channels[:, [k]] + errors)) ** 2
             assert (problem.gamma * gains >= problem.weights[k] ** 2 * (1 - 1e-8)).all()
-    assert served > 50
+    assert served > 50 or not SCHEDULERS[name].keeps_tolerance

@@ -1,7 +1,5 @@
 """Verification must catch every broken formula."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -34,8 +32,12 @@ def test_a_right_schedule_passes(problem, schedule):
 BROKEN = {
     "ascending": lambda s: {"active": s.active[::-1]},
     "unit norm": lambda s: {"receiver": s.receiver * 1.001},
-    "inactive": lambda s: {"transmit_scalars": s.transmit_scalars + 1e-3},
-    "power limit": lambda s: {"transmit_scalars": s.transmit_scalars * 1.1},
+    "inactive": lambda s: {"transmit_scalars": np.where(s.transmit_scalars, s.transmit_scalars, 1)},
+    # Everything larger: the sum is right, but someone sends with more power than there is.
+    "power limit": lambda s: {
+        "transmit_scalars": s.transmit_scalars * 1.1,
+        "power_factor": s.power_factor * 1.21,
+    },
     "weighted sum": lambda s: {"transmit_scalars": s.transmit_scalars * np.exp(0.1j)},
     "σ²/η": lambda s: {"computation_error": s.computation_error * 1.01},
     "beyond the tolerance": lambda s: {"feasible": False},
@@ -47,7 +49,7 @@ BROKEN = {
 @pytest.mark.parametrize("formula", BROKEN)
 def test_a_broken_formula_is_caught(problem, schedule, formula):
     with pytest.raises(VerificationError, match=formula):
-        verify(problem, replace(schedule, **BROKEN[formula](schedule)))
+        verify(problem, schedule._replace(**BROKEN[formula](schedule)))
 
 
 def test_a_device_beyond_the_tolerance_is_caught(problem, schedule):
@@ -60,4 +62,4 @@ def test_a_device_beyond_the_tolerance_is_caught(problem, schedule):
     )
     with pytest.raises(VerificationError, match="beyond the tolerance"):
         verify(strict, schedule)
-    verify(strict, replace(schedule, feasible=False), keeps_tolerance=False)
+    verify(strict, schedule._replace(feasible=False), keeps_tolerance=False)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from numba import njit
 
@@ -18,8 +18,12 @@ def compiled(function: Kernel) -> Kernel:
 
     Fused multiply-add is allowed; reassociation is not, so that a sum has one order everywhere.
     """
-    kernel: Any = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})(function)
-    return kernel  # type: ignore[no-any-return]
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
+    try:
+        return cast(Kernel, njit(cache=True, **options)(function))
+    except RuntimeError:
+        # Nowhere to write a cache, as on a read-only disk: compile anew in every process.
+        return cast(Kernel, njit(**options)(function))
 
 
 def _forget_stale_kernels() -> None:
