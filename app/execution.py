@@ -9,10 +9,16 @@ import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
+
 from app.scheduling import Context, DeadlineExceededError, Parameters, Problem, Schedule, solve
 
 INLINE_ENTRIES = 600
 """Problems with at most this many channel entries, N·K, are solved on the event loop."""
+
+
+_NEVER = np.zeros(1, np.bool_)
+"""The stop flag of solves that nothing can interrupt."""
 
 
 class OverloadedError(Exception):
@@ -52,15 +58,15 @@ class Executor:
         OverloadedError
             The queue is full; nothing was done.
         """
-        context = Context(seed)
         if problem.channels.size <= INLINE_ENTRIES:
             started = time.perf_counter()
-            schedule = solve(problem, algorithm, parameters, context)
+            schedule = solve(problem, algorithm, parameters, Context(seed, _NEVER))
             if time.perf_counter() - started > deadline_seconds:
                 raise DeadlineExceededError
             return schedule
         if self._pending >= self._most_pending:
             raise OverloadedError
+        context = Context(seed)
         loop = asyncio.get_running_loop()
         self._pending += 1
         work = self._threads.submit(solve, problem, algorithm, parameters, context)

@@ -31,7 +31,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.service = service
     routes.install(app)
     problems.install(app)
-    app.openapi = lambda: openapi.document(app)  # type: ignore[method-assign]
+    app.openapi = lambda: openapi.document(app, routes.SCHEDULING)  # type: ignore[method-assign]
     return app
 
 

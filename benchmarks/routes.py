@@ -1,7 +1,8 @@
 """``POST /schedule`` against an echo of the same bytes, one uvicorn worker.
 
-The echo route of the same application reads the same body and answers the same number of bytes:
-the difference is what scheduling costs, and all else is the web stack.
+The echo routes of the same application read the same body and answer the same number of bytes:
+the difference is what scheduling costs, and all else is the web stack. One is an ordinary FastAPI
+route, the other a plain Starlette one, as ``/schedule`` itself is.
 """
 
 from statistics import median
@@ -33,6 +34,8 @@ def main() -> None:
         "schedule [1/s]",
         "echo [1/s]",
         "ratio",
+        "plain echo [1/s]",
+        "ratio",
         "solve [ms]",
         "outside the solver, over echo",
         title="POST /schedule, 4 connections",
@@ -46,15 +49,15 @@ def main() -> None:
             body = schedule_body(antennas, devices, media_type, packed=packed)
             headers = {"Content-Type": media_type, "Accept": media_type}
             size = len(client.post("/schedule", content=body, headers=headers).content)
-            echo_path = f"/echo?size={size}"
-            # Alternating, and the median of the rounds: noise hits both alike.
-            scheduled, echoed = [], []
+            # In turn, and the median of the rounds: noise hits all alike.
+            paths = ("/schedule", f"/echo?size={size}", f"/plain-echo?size={size}")
+            rates: dict[str, list[float]] = {path: [] for path in paths}
             for _ in range(ROUNDS):
-                scheduled.append(load.post(port, "/schedule", body, media_type))
-                echoed.append(load.post(port, echo_path, body, media_type))
-            rate = median(outcome.requests_per_second for outcome in scheduled)
-            echo_rate = median(outcome.requests_per_second for outcome in echoed)
-            solve, outside, echo = _alone(client, body, headers, echo_path)
+                for path in paths:
+                    outcome = load.post(port, path, body, media_type)
+                    rates[path].append(outcome.requests_per_second)
+            rate, echo_rate, plain_rate = (median(rates[path]) for path in paths)
+            solve, outside, echo = _alone(client, body, headers, paths[1])
             table.add_row(
                 f"{devices} / {antennas}",
                 name,
@@ -62,6 +65,8 @@ def main() -> None:
                 f"{rate:.0f}",
                 f"{echo_rate:.0f}",
                 f"{rate / echo_rate:.2f}",
+                f"{plain_rate:.0f}",
+                f"{rate / plain_rate:.2f}",
                 f"{solve:.2f}",
                 f"{outside / echo:.2f}×",
             )

@@ -1,5 +1,6 @@
 """The OpenAPI document: bodies that the routes read themselves, two media types, problems."""
 
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -7,6 +8,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
+from starlette.routing import BaseRoute
 
 from app.api import problems, wire
 from app.api.problems import ProblemDetail
@@ -46,11 +48,14 @@ def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def document(app: FastAPI) -> dict[str, Any]:
-    """Return the document of ``app``, with the models that its routes refer to."""
+def document(app: FastAPI, more_routes: Sequence[BaseRoute]) -> dict[str, Any]:
+    """Return the document of ``app``: its routes, ``more_routes`` first, and their models."""
     if app.openapi_schema is None:
         schema = get_openapi(
-            title=app.title, version=app.version, description=app.description, routes=app.routes
+            title=app.title,
+            version=app.version,
+            description=app.description,
+            routes=[*more_routes, *app.routes],
         )
         _, definitions = models_json_schema(
             [(model, "validation") for model in _described.values()], ref_template=_REFERENCE

@@ -156,19 +156,19 @@ class ScheduleRequest(BaseModel):
 
     def _tolerance(self) -> tuple[str, float]:
         """Return the tolerance field that was given, and γ."""
+        gamma, gamma_db, max_error = self.gamma, self.gamma_db, self.max_error
+        if gamma is not None and gamma_db is max_error is None:
+            return "gamma", gamma
+        if gamma_db is not None and gamma is max_error is None:
+            return "gamma_db", 10 ** (gamma_db / 10)
+        if max_error is not None and gamma is gamma_db is None:
+            return "max_error", self.power * max_error / self.noise_variance
         given = [name for name in TOLERANCES if getattr(self, name) is not None]
-        if len(given) != 1:
-            message = (
-                "exactly one of gamma, gamma_db and max_error must be given, "
-                f"not {' and '.join(given) or 'none'}"
-            )
-            raise invalid([{"loc": [name], "msg": message} for name in given or TOLERANCES[:1]])
-        if self.gamma is not None:
-            return "gamma", self.gamma
-        if self.gamma_db is not None:
-            return "gamma_db", 10 ** (self.gamma_db / 10)
-        assert self.max_error is not None
-        return "max_error", self.power * self.max_error / self.noise_variance
+        message = (
+            "exactly one of gamma, gamma_db and max_error must be given, "
+            f"not {' and '.join(given) or 'none'}"
+        )
+        raise invalid([{"loc": [name], "msg": message} for name in given or TOLERANCES[:1]])
 
     def _check_ids(self, devices: int) -> None:
         ids = self.device_ids

@@ -5,10 +5,11 @@ A complex array is ``{"real": …, "imag": …}`` with nested lists, or packed a
 """
 
 import base64
-import binascii
 import math
+import struct
 from collections.abc import Mapping
 from http import HTTPStatus
+from itertools import chain
 from typing import Annotated, Any, Literal
 
 import msgpack
@@ -22,12 +23,14 @@ from pydantic import (
     TypeAdapter,
     ValidationInfo,
     WithJsonSchema,
+    with_config,
 )
 from pydantic_core import from_json, to_json
 from starlette.requests import ClientDisconnect
+from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 from app.api.problems import ApiError
-from app.scheduling.types import ComplexArray
+from app.scheduling.types import ComplexArray, RealArray
 
 Headers = dict[bytes, bytes]
 """A request's headers by their names in lower case, as ASGI carries them."""
@@ -132,10 +135,9 @@ class NestedMatrix(BaseModel):
     imag: Matrix
 
 
-class PackedArray(BaseModel):
+@with_config(ConfigDict(extra="forbid", strict=True, title="PackedArray"))
+class PackedArray(TypedDict):
     """A complex array as bytes, little-endian and row-major."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     dtype: Literal["complex64", "complex128"]
     shape: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1, max_length=3)]
@@ -188,9 +190,16 @@ def _from_nested(
         raise ValueError("real and imag must have equal shapes")
     _check_shape(shape, axes, limits)
     array = np.empty(shape, np.complex128)
-    array.real = nested.real
-    array.imag = nested.imag
+    array.real = _from_lists(nested.real, shape)
+    array.imag = _from_lists(nested.imag, shape)
+    array.flags.writeable = False
     return array
+
+
+def _from_lists(values: list[Any], shape: list[int]) -> RealArray:
+    """Return nested lists of floats as an array, in half the time that NumPy takes for it."""
+    flat = chain.from_iterable(values) if len(shape) == 2 else values
+    return np.frombuffer(struct.pack(f"{math.prod(shape)}d", *flat)).reshape(shape)
 
 
 def _nested_shape(name: str, rows: list[Any]) -> list[int]:
@@ -205,19 +214,24 @@ def _nested_shape(name: str, rows: list[Any]) -> list[int]:
 def _from_packed(
     packed: PackedArray, axes: tuple[str, ...], limits: Mapping[str, int]
 ) -> ComplexArray:
-    _check_shape(packed.shape, axes, limits)
-    data = packed.data
+    dtype, shape, data = _DTYPES[packed["dtype"]], packed["shape"], packed["data"]
+    _check_shape(shape, axes, limits)
     if isinstance(data, str):
         try:
             data = base64.b64decode(data, validate=True)
-        except (binascii.Error, ValueError):
+        except ValueError:
             raise ValueError("data is not valid base64") from None
-    dtype = np.dtype(packed.dtype).newbyteorder("<")
-    expected = math.prod(packed.shape) * dtype.itemsize
+    expected = math.prod(shape) * dtype.itemsize
     if len(data) != expected:
         raise ValueError(
-            f"data has {len(data)} bytes where {packed.dtype} of shape {packed.shape} "
-            f"takes {expected}"
+            f"data has {len(data)} bytes where {packed['dtype']} of shape {shape} takes {expected}"
         )
     # Bytes cannot change, so neither can the array: the problem need not copy it.
-    return np.frombuffer(data, dtype).reshape(packed.shape).astype(np.complex128, copy=False)
+    array: ComplexArray = np.frombuffer(data, dtype).astype(np.complex128, copy=False)
+    return array.reshape(shape)
+
+
+_DTYPES: dict[str, np.dtype[Any]] = {
+    "complex64": np.dtype("<c8"),
+    "complex128": np.dtype("<c16"),
+}
