@@ -13,7 +13,7 @@ import numpy as np
 
 from app.scheduling import Context, DeadlineExceededError, Parameters, Problem, Schedule, solve
 
-INLINE_ENTRIES = 600
+INLINE_ENTRIES = 1000
 """Problems with at most this many channel entries, N·K, are solved on the event loop."""
 
 
