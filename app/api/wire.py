@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 import msgpack
 import numpy as np
+import orjson
 from fastapi import Request
 from pydantic import (
     BaseModel,
@@ -25,7 +26,7 @@ from pydantic import (
     WithJsonSchema,
     with_config,
 )
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 from starlette.requests import ClientDisconnect
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
@@ -87,8 +88,7 @@ def decode(body: bytes, media_type: str) -> object:
     try:
         if media_type == MSGPACK:
             return msgpack.unpackb(body)
-        # NaN and Infinity are let through here, to be refused with the name of their field.
-        return from_json(body, allow_inf_nan=True)
+        return _decode_json(body)
     except (ValueError, TypeError, msgpack.UnpackException) as error:
         reason = str(error) or type(error).__name__
         name = "MessagePack" if media_type == MSGPACK else "JSON"
@@ -96,12 +96,21 @@ def decode(body: bytes, media_type: str) -> object:
         raise ApiError(HTTPStatus.BAD_REQUEST, detail) from None
 
 
+def _decode_json(body: bytes) -> object:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        # Is it NaN or Infinity, which JSON does not have? They are let through here, to be
+        # refused with the name of their field.
+        return from_json(body, allow_inf_nan=True)
+
+
 def encode(data: Mapping[str, Any], media_type: str) -> bytes:
     """Serialise an answer."""
     if media_type == MSGPACK:
         packed: bytes = msgpack.packb(data)
         return packed
-    return to_json(data)
+    return orjson.dumps(data)
 
 
 def answer_type(headers: Headers) -> str:

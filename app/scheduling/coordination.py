@@ -2,8 +2,8 @@ r"""Zero forcing: once the receiver and the active set are known, who sends with
 
 from typing import NamedTuple
 
-from app.scheduling.kernels.formulas import invert_channels
-from app.scheduling.problem import Problem
+from app.scheduling.kernels.formulas import coordinate
+from app.scheduling.problem import SERVED_TOLERANCE, Problem
 from app.scheduling.types import ComplexArray, IndexArray, MaskArray
 
 
@@ -22,6 +22,9 @@ class Coordination(NamedTuple):
         E, the mean squared error of the aggregate.
     transmit_scalars
         (K,) complex ψ, zero off the active set.
+    broken
+        The formula that it was found to break, 0 for none: see
+        :func:`app.scheduling.kernels.formulas.broken_formula`.
     """
 
     receiver: ComplexArray
@@ -29,6 +32,7 @@ class Coordination(NamedTuple):
     power_factor: float
     computation_error: float
     transmit_scalars: ComplexArray
+    broken: int
 
 
 def zero_forcing(problem: Problem, receiver: ComplexArray, active: MaskArray) -> Coordination:
@@ -48,8 +52,15 @@ def zero_forcing(problem: Problem, receiver: ComplexArray, active: MaskArray) ->
     active
         (K,) mask.
     """
-    unit, indices, power_factor, scalars = invert_channels(
-        problem.channels, problem.weights, problem.power, receiver, active
+    unit, indices, power_factor, scalars, broken = coordinate(
+        problem.channels,
+        problem.weights,
+        problem.required_gains,
+        problem.power,
+        problem.noise_variance,
+        receiver,
+        active,
+        SERVED_TOLERANCE,
     )
     error = problem.noise_variance / power_factor
-    return Coordination(unit, indices, power_factor, error, scalars)
+    return Coordination(unit, indices, power_factor, error, scalars, broken)

@@ -77,10 +77,15 @@ def verify(problem: Problem, schedule: Schedule, *, keeps_tolerance: bool = True
         schedule.transmit_scalars,
         SERVED_TOLERANCE,
     )
+    require_unbroken(broken, feasible=schedule.feasible, keeps_tolerance=keeps_tolerance)
+
+
+def require_unbroken(broken: int, *, feasible: bool, keeps_tolerance: bool) -> None:
+    """Raise the :class:`VerificationError` of what ``broken_formula`` found, if anything."""
     if broken not in (0, formulas.TOLERANCE):
         raise VerificationError(_BROKEN[broken])
     served = broken != formulas.TOLERANCE
-    if schedule.feasible != served or (keeps_tolerance and not served):
+    if feasible != served or (keeps_tolerance and not served):
         raise VerificationError("a device is scheduled beyond the tolerance")
 
 

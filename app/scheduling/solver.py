@@ -1,10 +1,11 @@
 """problem → scheduler → coordination → verified schedule."""
 
 from app.scheduling.coordination import zero_forcing
+from app.scheduling.kernels import formulas
 from app.scheduling.problem import Problem
 from app.scheduling.registry import SCHEDULERS
-from app.scheduling.schedule import Schedule, verify
-from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
+from app.scheduling.schedule import Schedule, require_unbroken
+from app.scheduling.scheduler import Context, Parameters
 
 
 def solve(
@@ -31,27 +32,12 @@ def solve(
     selection = scheduler.select(
         problem, parameters or scheduler.parameters(), context or Context()
     )
-    schedule = _complete(problem, scheduler, selection)
-    verify(problem, schedule, keeps_tolerance=scheduler.keeps_tolerance)
-    return schedule
-
-
-def _complete(problem: Problem, scheduler: Scheduler, selection: Selection) -> Schedule:
-    receiver, active, power_factor, error, scalars = zero_forcing(
+    receiver, active, power_factor, error, scalars, broken = zero_forcing(
         problem, selection.receiver, selection.active
     )
+    iterations, stopped = selection.iterations, selection.stopped
     if active.size == 0:
-        return Schedule(
-            False, active, None, None, None, scalars, selection.iterations, selection.stopped
-        )
-    feasible = scheduler.keeps_tolerance or bool(problem.served(receiver)[active].all())
-    return Schedule(
-        feasible,
-        active,
-        receiver,
-        power_factor,
-        error,
-        scalars,
-        selection.iterations,
-        selection.stopped,
-    )
+        return Schedule(False, active, None, None, None, scalars, iterations, stopped)
+    feasible = broken != formulas.TOLERANCE
+    require_unbroken(broken, feasible=feasible, keeps_tolerance=scheduler.keeps_tolerance)
+    return Schedule(feasible, active, receiver, power_factor, error, scalars, iterations, stopped)

@@ -5,7 +5,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from app.scheduling import SCHEDULERS, Context, Problem, solve
+from app.scheduling import SCHEDULERS, Context, Problem, solve, verify
 from tests.channels import iid_channels, random_problem, random_unitary
 
 VARIANTS = [
@@ -28,6 +28,7 @@ def test_formulas_hold(name, parameters):
     for _ in range(60):
         problem = random_problem(rng)
         schedule = solve(problem, name, parameters)
+        verify(problem, schedule, keeps_tolerance=SCHEDULERS[name].keeps_tolerance)
         active = schedule.active.tolist()
         assert active == sorted(set(active))
         assert schedule.transmit_scalars.shape == (problem.devices,)

@@ -134,3 +134,34 @@ def broken_formula(
     if not abs(computation_error - error) <= tolerance * error:
         return ERROR
     return 0 if within_tolerance else TOLERANCE
+
+
+@compiled
+def coordinate(
+    channels: ComplexArray,
+    weights: RealArray,
+    required: RealArray,
+    power: float,
+    noise_variance: float,
+    receiver: ComplexArray,
+    mask: MaskArray,
+    tolerance: float,
+) -> tuple[ComplexArray, IndexArray, float, ComplexArray, int]:
+    """Invert the channels, and check the outcome: both in one call, since a call costs more."""
+    unit, active, power_factor, scalars = invert_channels(channels, weights, power, receiver, mask)
+    broken = 0
+    if active.shape[0] > 0:
+        broken = broken_formula(
+            channels,
+            weights,
+            required,
+            power,
+            noise_variance,
+            unit,
+            active,
+            power_factor,
+            noise_variance / power_factor,
+            scalars,
+            tolerance,
+        )
+    return unit, active, power_factor, scalars, broken
