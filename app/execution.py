@@ -8,17 +8,21 @@ loop worth having; a long solve would hold up every other request. ``make bench`
 import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
-import numpy as np
-
-from app.scheduling import Context, DeadlineExceededError, Parameters, Problem, Schedule, solve
+from app.scheduling import (
+    SCHEDULERS,
+    Context,
+    DeadlineExceededError,
+    Method,
+    Parameters,
+    Problem,
+    Schedule,
+    solve,
+)
 
 INLINE_ENTRIES = 1000
-"""Problems with at most this many channel entries, N·K, are solved on the event loop."""
-
-
-_NEVER = np.zeros(1, np.bool_)
-"""The stop flag of solves that nothing can interrupt."""
+"""Problems with at most this many channel entries, N·K, are short for a short scheduler."""
 
 
 class OverloadedError(Exception):
@@ -46,10 +50,15 @@ class Executor:
         problem: Problem,
         algorithm: str,
         parameters: Parameters,
-        seed: int,
+        context: Context,
         deadline_seconds: float,
+        *,
+        coordination: Method = "zero_forcing",
+        polish: bool = False,
     ) -> Schedule:
         """Solve ``problem`` within ``deadline_seconds`` from now.
+
+        The rest is as for :func:`app.scheduling.solve`; ``context`` is this solve's own.
 
         Raises
         ------
@@ -58,18 +67,26 @@ class Executor:
         OverloadedError
             The queue is full; nothing was done.
         """
-        if problem.channels.size <= INLINE_ENTRIES:
+        run = partial(
+            solve,
+            problem,
+            algorithm,
+            parameters,
+            context,
+            coordination=coordination,
+            polish=polish,
+        )
+        if SCHEDULERS[algorithm].short and problem.channels.size <= INLINE_ENTRIES and not polish:
             started = time.perf_counter()
-            schedule = solve(problem, algorithm, parameters, Context(seed, _NEVER))
+            schedule = run()
             if time.perf_counter() - started > deadline_seconds:
                 raise DeadlineExceededError
             return schedule
         if self._pending >= self._most_pending:
             raise OverloadedError
-        context = Context(seed)
         loop = asyncio.get_running_loop()
         self._pending += 1
-        work = self._threads.submit(solve, problem, algorithm, parameters, context)
+        work = self._threads.submit(run)
         work.add_done_callback(lambda _: loop.call_soon_threadsafe(self._release))
         answer = asyncio.wrap_future(work)
         try:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from app.execution import Executor
-from app.scheduling import SCHEDULERS, Problem, solve
+from app.scheduling import SCHEDULERS, Context, Problem, solve
 from app.settings import Settings
 
 logger = logging.getLogger("airsched")
@@ -66,9 +66,10 @@ _SMALL = Problem(np.array([[1.0, 0.2j], [0.3, 1.0]]), np.ones(2), gamma=1.0)
 
 def compile_kernels() -> None:
     """Compile every scheduler's kernels, or load them from the cache, by using them once."""
+    start = Context(warm_start=np.ones(2, np.complex128))
     for scheduler in SCHEDULERS.values():
         for parameters in scheduler.variants():
-            solve(_SMALL, scheduler.name, parameters)
+            solve(_SMALL, scheduler.name, parameters, start, coordination="mmse", polish=True)
 
 
 if __name__ == "__main__":

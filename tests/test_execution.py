@@ -29,18 +29,18 @@ def gate(monkeypatch):
     """Hold every solve until the gate opens, or its stop flag is set."""
     gate = threading.Event()
 
-    def held(problem, algorithm, parameters, context: Context):
+    def held(problem, algorithm, parameters, context: Context, **options):
         while not gate.wait(0.002):
             if context.stop[0]:
                 raise DeadlineExceededError
-        return solve(problem, algorithm, parameters, context)
+        return solve(problem, algorithm, parameters, context, **options)
 
     monkeypatch.setattr("app.execution.solve", held)
     return gate
 
 
 def run(executor, problem=LONG, seconds=30.0):
-    return executor.solve(problem, "matching_pursuit", PARAMETERS, 0, seconds)
+    return executor.solve(problem, "matching_pursuit", PARAMETERS, Context(), seconds)
 
 
 @pytest.fixture
@@ -54,9 +54,9 @@ def executor():
 async def test_short_solves_run_on_the_loop_and_long_ones_off_it(executor, monkeypatch):
     threads = []
 
-    def remembered(*arguments):
+    def remembered(*arguments, **options):
         threads.append(threading.current_thread())
-        return solve(*arguments)
+        return solve(*arguments, **options)
 
     monkeypatch.setattr("app.execution.solve", remembered)
     await run(executor, SMALL)

@@ -17,7 +17,15 @@ from pydantic import (
 
 from app.api.problems import invalid
 from app.api.wire import Number, Vector, complex_array
-from app.scheduling import SCHEDULERS, InvalidProblemError, Parameters, Problem, Scheduler
+from app.scheduling import (
+    SCHEDULERS,
+    InvalidProblemError,
+    Method,
+    Parameters,
+    Problem,
+    Scheduler,
+)
+from app.scheduling.problem import LARGEST
 from app.scheduling.types import RealArray
 
 Positive = Annotated[Number, Field(gt=0)]
@@ -129,6 +137,20 @@ class ScheduleRequest(BaseModel):
         description="Bound on ‖h_k - ĥ_k‖ of the channel estimates, for all or for each device: "
         "a device counts as served only if its worst channel is.",
     )
+    coordination: Method = Field(
+        default="zero_forcing",
+        description="How the transmit scalars are set: inverting every channel, or for the least "
+        "mean squared error.",
+    )
+    polish: bool = Field(
+        default=False,
+        description="Once the set is fixed, replace the receiver by the one with the least error; "
+        "everyone it serves joins.",
+    )
+    warm_start: Annotated[Any, complex_array("antennas")] = Field(
+        default=None,
+        description="Last round's receiver, complex N, for algorithms that can start from one.",
+    )
     deadline_ms: Positive | None = Field(
         default=None, description="Answer within this time; the server's limit if left out."
     )
@@ -141,6 +163,7 @@ class ScheduleRequest(BaseModel):
         devices = self.channels.shape[1]
         tolerance, gamma = self._tolerance()
         self._check_ids(devices)
+        self._check_warm_start()
         try:
             return Problem(
                 channels=self.channels,
@@ -169,6 +192,18 @@ class ScheduleRequest(BaseModel):
             f"not {' and '.join(given) or 'none'}"
         )
         raise invalid([{"loc": [name], "msg": message} for name in given or TOLERANCES[:1]])
+
+    def _check_warm_start(self) -> None:
+        antennas, start = self.channels.shape[0], self.warm_start
+        if start is None:
+            return
+        message = ""
+        if start.shape != (antennas,):
+            message = f"must have {antennas} entries, one for each antenna, not {start.size}"
+        elif not np.abs(start.view(np.float64)).max() <= LARGEST:
+            message = f"must be finite, and at most {LARGEST:g} in magnitude"
+        if message:
+            raise invalid([{"loc": ["warm_start"], "msg": message}])
 
     def _check_ids(self, devices: int) -> None:
         ids = self.device_ids

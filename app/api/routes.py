@@ -19,7 +19,7 @@ from app.api.responses import (
 from app.api.security import require_key
 from app.api.timing import Timing
 from app.api.wire import answer_type, decode, encode, read_body, require_known_media_type
-from app.scheduling import SCHEDULERS
+from app.scheduling import SCHEDULERS, Context
 from app.service import Service
 
 
@@ -74,8 +74,10 @@ async def schedule(request: Request) -> Response:
         problem,
         asked.algorithm.name,
         asked.algorithm.parameters,
-        asked.seed,
+        Context(asked.seed, warm_start=asked.warm_start),
         min(asked.deadline_ms or settings.deadline_ms, settings.deadline_ms) / 1e3,
+        coordination=asked.coordination,
+        polish=asked.polish,
     )
     timing.mark("encode")
     accepted = answer_type(headers)

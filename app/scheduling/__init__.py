@@ -1,5 +1,6 @@
 """The pure core: a problem goes in, a verified schedule comes out. It knows nothing of the web."""
 
+from app.scheduling.coordination import Method
 from app.scheduling.problem import InvalidProblemError, Problem
 from app.scheduling.registry import SCHEDULERS
 from app.scheduling.schedule import Schedule, VerificationError, verify
@@ -18,6 +19,7 @@ __all__ = [
     "DeadlineExceededError",
     "InvalidParameterError",
     "InvalidProblemError",
+    "Method",
     "Parameters",
     "Problem",
     "Schedule",

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from app.scheduling.coordination import Method
 from app.scheduling.kernels import formulas
 from app.scheduling.kernels.formulas import broken_formula
 from app.scheduling.problem import SERVED_TOLERANCE, Problem
@@ -42,13 +43,20 @@ class Schedule(NamedTuple):
     stopped: Stopped
 
 
-def verify(problem: Problem, schedule: Schedule, *, keeps_tolerance: bool = True) -> None:
+def verify(
+    problem: Problem,
+    schedule: Schedule,
+    *,
+    keeps_tolerance: bool = True,
+    method: Method = "zero_forcing",
+) -> None:
     r"""Check a schedule against the formulas, from the problem's own numbers alone.
 
     - :math:`\|c\| = 1`, and nobody but the active devices transmits;
     - :math:`|\psi_k|^2 \le P`;
-    - :math:`c^H h_k \psi_k = \sqrt{\eta}\,\phi_k`: the aggregate is the weighted sum;
-    - :math:`E = \sigma^2/\eta`;
+    - with zero forcing :math:`c^H h_k \psi_k = \sqrt{\eta}\,\phi_k`: the aggregate is the weighted
+      sum;
+    - :math:`E = \sum_{k\in S}|\psi_k c^H h_k/\sqrt\eta - \phi_k|^2 + \sigma^2/\eta`;
     - unless ``keeps_tolerance`` is false, :math:`|h_k^H c| - e_k \ge \phi_k/\sqrt\gamma`
       with the CSI error bound :math:`e_k`, and so :math:`E \le \varepsilon`.
 
@@ -75,6 +83,7 @@ def verify(problem: Problem, schedule: Schedule, *, keeps_tolerance: bool = True
         schedule.power_factor,
         schedule.computation_error,
         schedule.transmit_scalars,
+        method == "zero_forcing",
         SERVED_TOLERANCE,
     )
     require_unbroken(broken, feasible=schedule.feasible, keeps_tolerance=keeps_tolerance)
@@ -95,5 +104,5 @@ _BROKEN = {
     formulas.SILENCE: "an inactive device transmits",
     formulas.POWER: "a device exceeds the power limit",
     formulas.SUM: "the received sum is not the weighted sum",
-    formulas.ERROR: "the computation error is not σ²/η",
+    formulas.ERROR: "the computation error is not that of the transmission",
 }

@@ -62,10 +62,13 @@ class Context:
         Source of all randomness: same problem, parameters and seed, same schedule.
     stop
         (1,) mask, set from outside when the deadline has passed; kernels look at it.
+    warm_start
+        (N,) complex receiver to start from, such as the last round's; None for none.
     """
 
     seed: int = 0
     stop: MaskArray = field(default_factory=lambda: np.zeros(1, np.bool_))
+    warm_start: ComplexArray | None = None
 
 
 class Selection(NamedTuple):
@@ -101,6 +104,8 @@ class Scheduler:
         False only where devices are scheduled whatever the error.
     symmetric
         Whether neither the order of the devices nor the seed matters.
+    short
+        Whether a small problem takes it less time than a hop to a thread, for any parameters.
     """
 
     name: str
@@ -110,6 +115,7 @@ class Scheduler:
     select: Callable[[Problem, Any, Context], Selection]
     keeps_tolerance: bool = True
     symmetric: bool = True
+    short: bool = True
 
     def variants(self) -> Iterator[Parameters]:
         """Yield the default parameters once for every choice of one of them.

@@ -1,7 +1,8 @@
 """problem → scheduler → coordination → verified schedule."""
 
-from app.scheduling.coordination import zero_forcing
+from app.scheduling.coordination import Method, coordinated
 from app.scheduling.kernels import formulas
+from app.scheduling.polishing import polish as polished
 from app.scheduling.problem import Problem
 from app.scheduling.registry import SCHEDULERS
 from app.scheduling.schedule import Schedule, require_unbroken
@@ -13,6 +14,9 @@ def solve(
     algorithm: str = "matching_pursuit",
     parameters: Parameters | None = None,
     context: Context | None = None,
+    *,
+    coordination: Method = "zero_forcing",
+    polish: bool = False,
 ) -> Schedule:
     """Run one algorithm on one problem and return its verified schedule.
 
@@ -22,6 +26,11 @@ def solve(
         A name from :data:`app.scheduling.registry.SCHEDULERS`.
     parameters
         An instance of that scheduler's parameters; its defaults if None.
+    coordination
+        How η and ψ are set once the receiver and the active set are known.
+    polish
+        Replace the receiver by the one with the least error for the set found, and take in
+        everyone whom it serves.
 
     Raises
     ------
@@ -29,11 +38,13 @@ def solve(
         ``context.stop`` was set before there was anything to answer.
     """
     scheduler = SCHEDULERS[algorithm]
-    selection = scheduler.select(
-        problem, parameters or scheduler.parameters(), context or Context()
-    )
-    receiver, active, power_factor, error, scalars, broken = zero_forcing(
-        problem, selection.receiver, selection.active
+    context = context or Context()
+    selection = scheduler.select(problem, parameters or scheduler.parameters(), context)
+    found = (selection.receiver, selection.active)
+    if polish:
+        found = polished(problem, *found, context.stop)
+    receiver, active, power_factor, error, scalars, broken = coordinated(
+        problem, *found, coordination
     )
     iterations, stopped = selection.iterations, selection.stopped
     if active.size == 0:

@@ -11,7 +11,7 @@ import pytest
 from app.api.problems import ProblemDetail
 from app.main import create_app
 from app.settings import Settings
-from tests.api.bodies import packed
+from tests.api.bodies import nested, packed
 from tests.channels import iid_channels
 from tests.conftest import running_service
 
@@ -100,6 +100,11 @@ INVALID = {
     "csi_error negative": (change(csi_error=-0.1), "csi_error"),
     "csi_error wrong K": (change(csi_error=[0.1]), "csi_error"),
     "csi_error a string": (change(csi_error="0.1"), "csi_error"),
+    "coordination not a choice": (change(coordination="best"), "coordination"),
+    "polish not a boolean": (change(polish=1), "polish"),
+    "warm_start of another N": (change(warm_start=nested([1, 2, 3])), "warm_start"),
+    "warm_start a matrix": (change(warm_start=nested([[1, 2]])), "warm_start.real.0"),
+    "warm_start NaN": (change(warm_start=packed([np.nan, 1])), "warm_start"),
     "deadline 0": (change(deadline_ms=0), "deadline_ms"),
     "seed negative": (change(seed=-1), "seed"),
     "seed 2^64": (change(seed=2**64), "seed"),
@@ -263,7 +268,7 @@ def test_the_servers_deadline_bounds_the_requests():
 
 @pytest.fixture
 def failing_app(monkeypatch):
-    def fail(*arguments):
+    def fail(*arguments, **options):
         raise RuntimeError("secret detail")
 
     monkeypatch.setattr("app.execution.solve", fail)

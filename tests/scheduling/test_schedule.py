@@ -39,7 +39,7 @@ BROKEN = {
         "power_factor": s.power_factor * 1.21,
     },
     "weighted sum": lambda s: {"transmit_scalars": s.transmit_scalars * np.exp(0.1j)},
-    "σ²/η": lambda s: {"computation_error": s.computation_error * 1.01},
+    "that of the transmission": lambda s: {"computation_error": s.computation_error * 1.01},
     "beyond the tolerance": lambda s: {"feasible": False},
     "need a receiver": lambda s: {"receiver": None},
     "empty schedule": lambda s: {"active": s.active[:0]},

@@ -1,8 +1,7 @@
 r"""The formulas that every schedule satisfies: computing its scalars, and checking it.
 
 Compiled because they run for every answer, where a handful of NumPy calls would cost more than
-the search itself. :func:`invert_channels` and :func:`broken_formula` share no code, so that one
-checks the other.
+the search itself. :func:`broken_formula` shares no code with what it checks.
 """
 
 import math
@@ -46,21 +45,10 @@ def inspect(
 
 
 @compiled
-def invert_channels(
-    channels: ComplexArray,
-    weights: RealArray,
-    power: float,
-    receiver: ComplexArray,
-    mask: MaskArray,
-) -> tuple[ComplexArray, IndexArray, float, ComplexArray]:
-    r"""Coordinate the devices in ``mask`` by zero forcing through ``receiver``.
-
-    Returns
-    -------
-    The receiver with unit norm (N,), the devices' indices (there may be none),
-    :math:`\eta = P\min_k |h_k^H c|^2/\phi_k^2`, and
-    :math:`\psi_k = \sqrt\eta\,\phi_k\,(h_k^H c)/|h_k^H c|^2` (K,), 0 off the set.
-    """
+def unit_responses(
+    channels: ComplexArray, receiver: ComplexArray
+) -> tuple[ComplexArray, ComplexArray]:
+    """Return the receiver c with unit norm (N,) and h_kᴴc of every device (K,)."""
     antennas, devices = channels.shape
     total = 0.0
     for n in range(antennas):
@@ -70,19 +58,75 @@ def invert_channels(
     for n in range(antennas):
         for k in range(devices):
             responses[k] += channels[n, k].conjugate() * unit[n]
+    return unit, responses
+
+
+@compiled
+def invert_channels(
+    weights: RealArray, power: float, responses: ComplexArray, active: IndexArray
+) -> tuple[float, ComplexArray]:
+    r"""Coordinate the active devices by zero forcing.
+
+    Returns
+    -------
+    :math:`\sqrt\eta = \sqrt P \min_k |h_k^H c|/\phi_k`, and
+    :math:`\psi_k = \sqrt\eta\,\phi_k\,(h_k^H c)/|h_k^H c|^2` (K,), 0 off the set.
+    """
     level = math.inf
-    for k in range(devices):
-        if mask[k]:
-            level = min(level, abs(responses[k]) / weights[k])
+    for k in active:
+        level = min(level, abs(responses[k]) / weights[k])
     level *= math.sqrt(power)
-    for k in range(devices):
-        if mask[k]:
-            magnitude = abs(responses[k])
-            # Divided twice, not by the square: that could underflow.
-            responses[k] = (level * weights[k] / magnitude) * (responses[k] / magnitude)
-        else:
-            responses[k] = 0.0
-    return unit, np.flatnonzero(mask), level * level, responses
+    scalars = np.zeros(responses.shape[0], np.complex128)
+    for k in active:
+        magnitude = abs(responses[k])
+        # Divided twice, not by the square: that could underflow.
+        scalars[k] = (level * weights[k] / magnitude) * (responses[k] / magnitude)
+    return level, scalars
+
+
+@compiled
+def minimise_error(
+    weights: RealArray,
+    power: float,
+    noise_variance: float,
+    responses: ComplexArray,
+    active: IndexArray,
+) -> tuple[float, float, ComplexArray]:
+    r"""Coordinate the active devices for the least mean squared error.
+
+    With :math:`x = 1/\sqrt\eta` device k inverts its channel where
+    :math:`x \ge x_k = \phi_k/(\sqrt P|h_k^H c|)`, and sends with full power where it cannot. The
+    error is :math:`\sum_{k: x_k > x}(\sqrt P|h_k^H c|x - \phi_k)^2 + \sigma^2 x^2`, convex in x;
+    for the m weakest devices at full power its minimum is at
+    :math:`\sqrt P\sum|h_k^H c|\phi_k/(P\sum|h_k^H c|^2 + \sigma^2)`, and m is right when that
+    lies above the next device's :math:`x_k`.
+
+    Returns
+    -------
+    :math:`\sqrt\eta`, the error, and ψ (K,), 0 off the set.
+    """
+    root = math.sqrt(power)
+    limits = np.empty(active.shape[0])
+    for i in range(active.shape[0]):
+        limits[i] = weights[active[i]] / (root * abs(responses[active[i]]))
+    weakest_first = np.argsort(-limits)
+    amplitude = energy = inverse = 0.0
+    for i in range(active.shape[0]):
+        k = active[weakest_first[i]]
+        amplitude += abs(responses[k]) * weights[k]
+        energy += abs(responses[k]) ** 2
+        inverse = root * amplitude / (power * energy + noise_variance)
+        if i + 1 < active.shape[0] and inverse >= limits[weakest_first[i + 1]]:
+            break
+    error = noise_variance * inverse * inverse
+    scalars = np.zeros(responses.shape[0], np.complex128)
+    for k in active:
+        magnitude = abs(responses[k])
+        sent = min(root, weights[k] / (magnitude * inverse))
+        if sent == root:
+            error += (root * magnitude * inverse - weights[k]) ** 2
+        scalars[k] = sent * (responses[k] / magnitude)
+    return 1.0 / inverse, error, scalars
 
 
 @compiled
@@ -97,6 +141,7 @@ def broken_formula(
     power_factor: float,
     computation_error: float,
     scalars: ComplexArray,
+    zero_forcing: bool,
     tolerance: float,
 ) -> int:
     """Return the first formula that a schedule with active devices breaks, or 0.
@@ -117,6 +162,7 @@ def broken_formula(
         transmitting += scalars[k] != 0.0
     level = math.sqrt(power_factor)
     within_tolerance = True
+    error, rounding = noise_variance / power_factor, 0.0
     for k in active:
         transmitting -= scalars[k] != 0.0
         if not abs(scalars[k]) <= math.sqrt(power) * (1.0 + tolerance):
@@ -124,14 +170,16 @@ def broken_formula(
         response = 0j
         for n in range(receiver.shape[0]):
             response += receiver[n].conjugate() * channels[n, k]
-        if not abs(response * scalars[k] / weights[k] - level) <= tolerance * level:
+        mismatch = abs(response * scalars[k] / (weights[k] * level) - 1.0)
+        if zero_forcing and not mismatch <= tolerance:
             return SUM
+        error += (mismatch * weights[k]) ** 2
+        rounding += (tolerance * weights[k]) ** 2
         gain = response.real**2 + response.imag**2
         within_tolerance &= gain >= required[k] * (1.0 - tolerance)
     if transmitting != 0:
         return SILENCE
-    error = noise_variance / power_factor
-    if not abs(computation_error - error) <= tolerance * error:
+    if not abs(computation_error - error) <= tolerance * error + rounding:
         return ERROR
     return 0 if within_tolerance else TOLERANCE
 
@@ -145,23 +193,39 @@ def coordinate(
     noise_variance: float,
     receiver: ComplexArray,
     mask: MaskArray,
+    zero_forcing: bool,
     tolerance: float,
-) -> tuple[ComplexArray, IndexArray, float, ComplexArray, int]:
-    """Invert the channels, and check the outcome: both in one call, since a call costs more."""
-    unit, active, power_factor, scalars = invert_channels(channels, weights, power, receiver, mask)
-    broken = 0
-    if active.shape[0] > 0:
-        broken = broken_formula(
-            channels,
-            weights,
-            required,
-            power,
-            noise_variance,
-            unit,
-            active,
-            power_factor,
-            noise_variance / power_factor,
-            scalars,
-            tolerance,
-        )
-    return unit, active, power_factor, scalars, broken
+) -> tuple[ComplexArray, IndexArray, float, float, ComplexArray, int]:
+    """Set the scalars of the devices in ``mask``, and check the outcome.
+
+    Both in one call from Python, which would cost more than either.
+
+    Returns
+    -------
+    The receiver with unit norm (N,), the active devices' indices, η, E, ψ (K,), and what
+    :func:`broken_formula` finds.
+    """
+    unit, responses = unit_responses(channels, receiver)
+    active = np.flatnonzero(mask)
+    if active.shape[0] == 0:
+        return unit, active, 0.0, 0.0, np.zeros(weights.shape[0], np.complex128), 0
+    if zero_forcing:
+        level, scalars = invert_channels(weights, power, responses, active)
+        error = noise_variance / (level * level)
+    else:
+        level, error, scalars = minimise_error(weights, power, noise_variance, responses, active)
+    broken = broken_formula(
+        channels,
+        weights,
+        required,
+        power,
+        noise_variance,
+        unit,
+        active,
+        level * level,
+        error,
+        scalars,
+        zero_forcing,
+        tolerance,
+    )
+    return unit, active, level * level, error, scalars, broken

@@ -1,0 +1,324 @@
+r"""The loops of dual pursuit: which devices to give up, guided by their multipliers.
+
+With :math:`a_k = h_k/\sqrt{q_k}` a unit receiver serves device k when :math:`|a_k^H c| \ge 1`.
+The multiplier :math:`\lambda_k` of the least-norm problem (see
+:mod:`app.scheduling.kernels.least_norm`) says what device k costs: while the receiver of a set
+is too long, those with the largest :math:`\lambda_k\|a_k\|` leave it.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.scheduling.kernels.compile import compiled
+from app.scheduling.kernels.eigen import normalise, squared_norm
+from app.scheduling.kernels.least_norm import (
+    add,
+    align,
+    holding,
+    realign,
+    response,
+    scaled_rows,
+    sweep,
+)
+from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray
+
+SeedArray = NDArray[np.uint64]
+
+SERVED = 1.0 - 5e-10
+"""Share of the required gain that counts as all of it; the schedule's check allows twice that."""
+
+NEAR = 1
+"""A set is near the goal when it has at most this many devices more."""
+
+NEAR_ROUNDS = 12
+"""Rounds of sweeps for a set near the goal, where it matters most whom to drop; elsewhere one."""
+
+HOPELESS = 0.99
+"""No more rounds for a set that cannot reach this level with its present phases."""
+
+BATCH = 8
+"""One in so many of the unserved members leaves at a time."""
+
+TRIES = 5
+"""Kicks in a row that may fail before a start is given up."""
+
+FULL_EFFORT = 100
+"""Up to so many devices every start is made; for more, in proportion fewer, and fewer tries each.
+
+One device more is a smaller share of a larger set, and dearer to find.
+"""
+
+NOISE = 0.5
+"""How much luck decides which devices a kick takes in."""
+
+
+class State(NamedTuple):
+    """One search: a set of devices and the receiver being fitted to it.
+
+    ``rows`` (K, N) aligned channels, ``sizes`` (K,) their squared norms, ``multipliers`` (K,),
+    ``responses`` (K,), ``members`` and ``holders`` (K,) lists of devices, ``receiver`` and
+    ``combined`` (N,).
+    """
+
+    rows: ComplexArray
+    sizes: RealArray
+    multipliers: RealArray
+    responses: RealArray
+    members: IndexArray
+    holders: IndexArray
+    receiver: ComplexArray
+    combined: ComplexArray
+
+
+@compiled
+def uniform(random: SeedArray) -> float:
+    """Return the next number in [0, 1) of a SplitMix64 sequence, whose state is ``random``."""
+    random[0] += np.uint64(0x9E3779B97F4A7C15)
+    bits = random[0]
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    bits = bits ^ (bits >> np.uint64(31))
+    return float(bits >> np.uint64(11)) * 2.0**-53
+
+
+@compiled
+def count_served(state: State) -> int:
+    """Return how many of all devices the receiver serves."""
+    required = squared_norm(state.receiver) * SERVED
+    served = 0
+    for k in range(state.rows.shape[0]):
+        value = response(state.rows, k, state.receiver)
+        if value.real**2 + value.imag**2 >= required:
+            served += 1
+    return served
+
+
+@compiled
+def one_round(state: State, count: int) -> float:
+    """Sweep the members twice, align them, and return the smallest response over ‖c‖."""
+    rows, sizes, multipliers, responses, members, holders, receiver, combined = state
+    sweep(rows, sizes, multipliers, members, count, receiver)
+    held = holding(multipliers, members, count, holders)
+    sweep(rows, sizes, multipliers, holders, held, receiver)
+    smallest = realign(rows, multipliers, members, count, receiver, combined, responses)
+    return smallest / math.sqrt(squared_norm(receiver))
+
+
+@compiled
+def attainable(state: State, count: int) -> float:
+    """Return a bound on the level min |a_kᴴc|/‖c‖ of the members with their present phases."""
+    total = 0.0
+    for i in range(count):
+        total += state.multipliers[state.members[i]]
+    return math.sqrt(squared_norm(state.combined)) / total
+
+
+@compiled
+def drop(state: State, count: int, batch: int) -> int:
+    """Drop the ``batch`` members with the largest λ_k‖a_k‖; return how many remain."""
+    members, multipliers = state.members, state.multipliers
+    scores = np.empty(count)
+    for i in range(count):
+        k = members[i]
+        scores[i] = multipliers[k] * math.sqrt(state.sizes[k])
+    least = np.max(scores) if batch == 1 else np.sort(scores)[count - batch]
+    kept = 0
+    for i in range(count):
+        k = members[i]
+        if scores[i] >= least and batch > 0:
+            batch -= 1
+            add(state.rows, k, -multipliers[k], state.receiver)
+            multipliers[k] = 0.0
+        else:
+            members[kept] = k
+            kept += 1
+    return kept
+
+
+@compiled
+def descend(state: State, count: int, goal: int, stop: MaskArray) -> tuple[int, int]:
+    """Drop members until the receiver serves all that remain.
+
+    Parameters
+    ----------
+    count
+        Number of members.
+    goal
+        How many devices are served already; a smaller set is not followed further.
+
+    Returns
+    -------
+    Number of all devices served, 0 if given up, and of rounds.
+    """
+    rounds = 0
+    while count > 0 and count >= goal and not stop[0]:
+        for _ in range(NEAR_ROUNDS if count <= goal + NEAR else 1):
+            rounds += 1
+            level = one_round(state, count)
+            if level * level >= SERVED:
+                return count_served(state), rounds
+            state.receiver[:] = state.combined
+            if attainable(state, count) < HOPELESS:
+                break
+        required = squared_norm(state.receiver)
+        unserved = 0
+        for i in range(count):
+            if state.responses[state.members[i]] ** 2 < required:
+                unserved += 1
+        batch = max(1, min(unserved // BATCH, count - goal - NEAR))
+        count = drop(state, count, batch)
+    return 0, rounds
+
+
+@compiled
+def begin(state: State, random: SeedArray, start: int, given: ComplexArray) -> int:
+    """Take in everyone who can be served alone, with the phases of a start; return how many.
+
+    Start 0 is ``given``, or the sum of the channels, each turned to agree with the sum so far;
+    the others are random.
+    """
+    rows, receiver = state.rows, state.receiver
+    aligning = start == 0 and given.shape[0] == 0
+    receiver[:] = 0.0
+    if start > 0:
+        for n in range(receiver.shape[0]):
+            receiver[n] = complex(uniform(random) - 0.5, uniform(random) - 0.5)
+    elif not aligning:
+        receiver[:] = given
+    count = 0
+    for k in range(rows.shape[0]):
+        state.multipliers[k] = 0.0
+        if state.sizes[k] >= SERVED:
+            state.members[count] = k
+            count += 1
+            align(rows, k, receiver)
+            if aligning:
+                add(rows, k, 1.0, receiver)
+    receiver[:] = 0.0
+    return count
+
+
+@compiled
+def kick(state: State, best: ComplexArray, multipliers: RealArray, random: SeedArray) -> int:
+    """Return to a receiver and its multipliers and take in a few devices it just misses.
+
+    Returns
+    -------
+    Number of members.
+    """
+    rows, members = state.rows, state.members
+    required = squared_norm(best) * SERVED
+    count = misses = 0
+    for k in range(rows.shape[0]):
+        state.multipliers[k] = 0.0
+        if state.sizes[k] >= SERVED:
+            magnitude = align(rows, k, best)
+            if magnitude * magnitude >= required:
+                state.multipliers[k] = multipliers[k]
+                members[count] = k
+                count += 1
+            else:
+                state.holders[misses] = k
+                state.responses[misses] = magnitude * (1.0 + NOISE * uniform(random))
+                misses += 1
+    size = min(misses, 1 + int(uniform(random) * 3.0))
+    for _ in range(size):
+        nearest = np.argmax(state.responses[:misses])
+        state.responses[nearest] = -1.0
+        members[count] = state.holders[nearest]
+        count += 1
+    state.receiver[:] = 0.0
+    for i in range(count):
+        k = members[i]
+        if state.multipliers[k] != 0.0:
+            add(rows, k, state.multipliers[k], state.receiver)
+    return count
+
+
+@compiled
+def dual_pursuit(
+    channels: ComplexArray,
+    needed: RealArray,
+    given: ComplexArray,
+    starts: int,
+    seed: np.uint64,
+    stop: MaskArray,
+) -> tuple[ComplexArray, int, int]:
+    """Search from several starts for the receiver that serves most devices.
+
+    Parameters
+    ----------
+    channels
+        (N, K).
+    needed
+        (K,) magnitude √q_k of the response that each device needs.
+    given
+        (N,) first start, or empty.
+    seed
+        Of the random starts and kicks.
+    stop
+        (1,), looked at in every step: when it turns true, the best so far is returned.
+
+    Returns
+    -------
+    receiver (N,), number of devices it serves (0 if none was found), rounds of sweeps.
+    """
+    antennas, devices = channels.shape
+    rows = scaled_rows(channels, needed)
+    sizes = np.empty(devices)
+    servable = 0
+    for k in range(devices):
+        sizes[k] = squared_norm(rows[k])
+        if sizes[k] >= SERVED:
+            servable += 1
+    state = State(
+        rows,
+        sizes,
+        np.empty(devices),
+        np.empty(devices),
+        np.empty(devices, np.int64),
+        np.empty(devices, np.int64),
+        np.empty(antennas, np.complex128),
+        np.empty(antennas, np.complex128),
+    )
+    random = np.array([seed], np.uint64)
+    best = np.zeros(antennas, np.complex128)
+    local = np.empty(antennas, np.complex128)
+    multipliers = np.empty(devices)
+    best[0] = 1.0
+    most = rounds = 0
+    starts = -(-starts * FULL_EFFORT // max(FULL_EFFORT, servable))
+    tries = min(TRIES, starts - 1)
+    if servable <= FULL_EFFORT:
+        # Few devices are quick to try.
+        tries = max(TRIES, FULL_EFFORT // max(1, servable))
+    for start in range(starts):
+        if stop[0] or most == servable:
+            break
+        reached, used = descend(state, begin(state, random, start, given), 0, stop)
+        rounds += used
+        if reached == 0:
+            continue
+        served = reached
+        local[:] = state.receiver
+        multipliers[:] = state.multipliers
+        # A later start has fewer tries, the further it is behind.
+        failures = min(max(0, most - served + 1), tries - 1) if most > 0 else 0
+        while failures < tries and served < servable and not stop[0]:
+            count = kick(state, local, multipliers, random)
+            reached, used = descend(state, count, served, stop)
+            rounds += used
+            failures = 0 if reached > served else failures + 1
+            if reached >= served:
+                # As many with another receiver: a way on, too.
+                served = reached
+                local[:] = state.receiver
+                multipliers[:] = state.multipliers
+        if served > most:
+            most = served
+            best[:] = local
+    normalise(best)
+    return best, most, rounds

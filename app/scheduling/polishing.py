@@ -1,0 +1,121 @@
+r"""Polishing: the receiver with the least computation error for devices already chosen.
+
+For a set S the error :math:`E = \sigma^2/\eta` is least where
+:math:`\eta/P = \min_{k\in S}|h_k^H c|^2/\phi_k^2` is largest, over unit receivers c. That is the
+least-norm problem with channels divided by :math:`\phi_k`. With a bound on the CSI error the
+devices' required gains are another scale, so both are kept: with the present level
+:math:`t = \min_{k\in S}|h_k^H c|/\phi_k`, device k needs :math:`\max(t\phi_k, \sqrt{q_k})`, and a
+receiver of smaller norm that still meets this reaches, at unit norm, a higher level.
+
+Cost: O(N) a visit to a device; some tens of sweeps over S, so O(|S|N) each, for a few digits.
+"""
+
+import math
+
+import numpy as np
+
+from app.scheduling.kernels.least_norm import minimise_norm, scaled_rows
+from app.scheduling.problem import Problem
+from app.scheduling.types import ComplexArray, MaskArray
+
+TOLERANCE = 1e-4
+"""Relative distance of the level from its bound at which polishing ends."""
+
+MOST_VISITS = 10_000_000
+"""Visits to a device, each O(N), after which polishing ends in any case."""
+
+_MOST_LEVELS = 20
+_NEVER = np.zeros(1, np.bool_)
+
+
+def polish(
+    problem: Problem,
+    receiver: ComplexArray,
+    active: MaskArray,
+    stop: MaskArray = _NEVER,
+    tolerance: float = TOLERANCE,
+    most_visits: int = MOST_VISITS,
+) -> tuple[ComplexArray, MaskArray]:
+    """Improve the receiver of a schedule, and take in everyone it comes to serve.
+
+    Parameters
+    ----------
+    receiver
+        (N,), with a nonzero gain on every active device.
+    active
+        (K,) mask of the scheduled devices.
+    stop
+        (1,) mask; polishing ends early when it turns true.
+    tolerance
+        Relative distance from a local maximum of the level at which to end.
+    most_visits
+        Bound on the effort, in visits to a device of O(N) each.
+
+    Returns
+    -------
+    receiver (N,) of unit norm, active (K,)
+        Nobody leaves, and whoever was served stays served. The computation error over the same
+        devices is never larger; it can only grow by taking in somebody new, within the tolerance
+        of the problem.
+    """
+    receiver = _unit(receiver)
+    if not active.any():
+        return receiver, active
+    while True:
+        # Those served already come first, so that the receiver is polished for them as well.
+        served = problem.served(receiver)
+        active = active | served
+        receiver, visits = _raise_level(
+            problem, receiver, active, served, stop, tolerance, most_visits
+        )
+        most_visits -= visits
+        joining = problem.served(receiver) & ~active
+        if not joining.any() or most_visits <= 0 or stop[0]:
+            return receiver, active | joining
+
+
+def _raise_level(
+    problem: Problem,
+    receiver: ComplexArray,
+    active: MaskArray,
+    served: MaskArray,
+    stop: MaskArray,
+    tolerance: float,
+    most_visits: int,
+) -> tuple[ComplexArray, int]:
+    """Return a unit receiver whose min |h_kᴴc|/φ_k over the active is no smaller, and visits."""
+    members = np.flatnonzero(active)
+    channels = np.ascontiguousarray(problem.channels[:, members])
+    weights = problem.weights[members]
+    magnitudes = np.abs(receiver.conj() @ channels)
+    # Whoever is not served (a schedule may ignore the tolerance) has nothing to keep.
+    floors = np.where(
+        served[members],
+        np.minimum(np.sqrt(problem.required_gains[members]), magnitudes),
+        0.0,
+    )
+    everyone = np.arange(members.size)
+    visits = 0
+    for _ in range(_MOST_LEVELS):
+        level = float((magnitudes / weights).min())
+        if not level > 0.0:
+            break
+        needed = np.maximum(level * weights, floors)
+        candidate = receiver.copy()
+        visits += minimise_norm(
+            scaled_rows(channels, needed), everyone, candidate, tolerance, most_visits, stop
+        )
+        candidate = _unit(candidate)
+        magnitudes = np.abs(candidate.conj() @ channels)
+        raised = float((magnitudes / weights).min())
+        if not (raised > level and (magnitudes >= floors).all()):
+            break
+        receiver = candidate
+        # Where the floors do not bind, the scale was right from the start.
+        if stop[0] or raised <= level * (1 + tolerance) or (floors <= level * weights).all():
+            break
+    return receiver, visits
+
+
+def _unit(vector: ComplexArray) -> ComplexArray:
+    return vector / math.sqrt(np.vdot(vector, vector).real)

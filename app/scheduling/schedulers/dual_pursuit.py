@@ -1,0 +1,108 @@
+r"""Dual pursuit: drop the devices whose multipliers are largest, from several starts.
+
+Scale every channel by what its device needs, :math:`a_k = h_k/\sqrt{q_k}`: a unit receiver serves
+device k when :math:`|a_k^H c| \ge 1`. A set S can be served if and only if
+
+.. math:: \min \|c\|^2 \text{ s.t. } |a_k^H c| \ge 1,\ k \in S
+
+is at most one. With the phases of :math:`a_k^H c` held fixed this is convex, and coordinate ascent
+on its dual costs O(N) a visit (see :mod:`app.scheduling.kernels.least_norm`).
+
+descend
+    From all devices that can be served alone: a round of sweeps; if the receiver serves the set,
+    stop; otherwise drop the devices with the largest :math:`\lambda_k\|a_k\|`, one in eight of
+    those not served, at least one. Multipliers and phases carry over. Sets about as large as the
+    best so far get more rounds before anyone is dropped.
+kick
+    Return to the best set of this start, take in one to three devices that it misses, near misses
+    first but with some luck, and descend again. More devices, or as many with another receiver,
+    are the new best. After a few failures in a row, the next start.
+starts
+    The receiver of the last round if given; otherwise the sum of all channels with their phases
+    aligned; then random ones. The search ends early when everyone that can be served alone is.
+polish
+    Finally the receiver with the least computation error for the set, and all whom it serves.
+
+The result depends on the seed, and is at least locally optimal, not provably the best.
+
+Cost: a round is O(KN). A descent takes O(log K) rounds while it drops in batches.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Interval
+
+from app.scheduling.kernels.dual import dual_pursuit
+from app.scheduling.polishing import polish
+from app.scheduling.problem import Problem
+from app.scheduling.scheduler import (
+    Context,
+    DeadlineExceededError,
+    Parameters,
+    Scheduler,
+    Selection,
+)
+
+_NO_START = np.zeros(0, np.complex128)
+_TOLERANCE = 1e-3
+_VISITS, _VISITS_A_DEVICE = 10_000, 20
+_SEED_BITS = (1 << 64) - 1
+
+
+@dataclass(frozen=True)
+class DualPursuitParameters(Parameters):
+    """Parameters of dual pursuit.
+
+    Parameters
+    ----------
+    starts
+        Number of receivers to start from: more find more devices, in proportionally more time.
+        Meant for up to 100 devices; with more devices, proportionally fewer starts are made.
+    """
+
+    starts: Annotated[int, Interval(ge=1, le=10_000)] = 4
+
+
+def select(problem: Problem, parameters: DualPursuitParameters, context: Context) -> Selection:
+    """Search, then polish."""
+    # A copy, because the kernel is compiled for arrays that can be written to.
+    given = _NO_START if context.warm_start is None else np.array(context.warm_start)
+    receiver, served, rounds = dual_pursuit(
+        problem.channels,
+        np.sqrt(problem.required_gains),
+        given,
+        parameters.starts,
+        np.uint64(context.seed & _SEED_BITS),
+        context.stop,
+    )
+    if served == 0:
+        if context.stop[0]:
+            raise DeadlineExceededError
+        return Selection(receiver, np.zeros(problem.devices, np.bool_), rounds)
+    # Bounded, so that for thousands of devices polishing does not outlast the search.
+    receiver, active = polish(
+        problem,
+        receiver,
+        problem.served(receiver),
+        context.stop,
+        tolerance=_TOLERANCE,
+        most_visits=_VISITS + _VISITS_A_DEVICE * served,
+    )
+    return Selection(receiver, active, rounds, "deadline" if context.stop[0] else "converged")
+
+
+SCHEDULERS = (
+    Scheduler(
+        name="dual_pursuit",
+        summary="Drops the devices with the largest multipliers of a least-norm receiver, from "
+        "several starts, and polishes the result.",
+        reference="Coordinate ascent on the dual of single-group multicast beamforming, with "
+        "admission control",
+        parameters=DualPursuitParameters,
+        select=select,
+        symmetric=False,
+        short=False,
+    ),
+)

@@ -1,0 +1,190 @@
+"""How many devices dual pursuit schedules, and how long it takes, beside matching pursuit.
+
+Run as ``OMP_NUM_THREADS=1 python benchmarks/dual_pursuit.py [table …]``; the tables are the keys
+of ``TABLES``. Compare times only within one run.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from app.scheduling.problem import Problem
+from app.scheduling.scheduler import Context
+from app.scheduling.schedulers import dual_pursuit, matching_pursuit
+from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters
+from app.scheduling.schedulers.matching_pursuit import MatchingPursuitParameters
+from app.scheduling.types import ComplexArray
+
+Solver = Callable[[Problem, Context], int]
+
+
+def channels_of(antennas: int, devices: int, rng: np.random.Generator) -> ComplexArray:
+    """Return iid CN(0, 1) channels (N, K)."""
+    parts = rng.standard_normal((2, antennas, devices))
+    return np.asarray((parts[0] + 1j * parts[1]) / np.sqrt(2))
+
+
+def iid_problems(count: int, antennas: int, devices: int, decibels: float) -> list[Problem]:
+    rng = np.random.default_rng(1)
+    return [
+        Problem(channels_of(antennas, devices, rng), np.ones(devices), 10 ** (decibels / 10))
+        for _ in range(count)
+    ]
+
+
+def network_problems(count: int, decibels: float) -> list[Problem]:
+    """Path losses over 25 dB, and weights between a half and three halves; K = 20, N = 6."""
+    rng = np.random.default_rng(2)
+    problems = []
+    for _ in range(count):
+        amplitudes = 10 ** (-rng.uniform(0, 25, 20) / 20)
+        channels = channels_of(6, 20, rng) * amplitudes
+        problems.append(Problem(channels, rng.uniform(0.5, 1.5, 20), 10 ** (decibels / 10)))
+    return problems
+
+
+def plain_matching_pursuit(problem: Problem, context: Context) -> int:
+    """Algorithm 1 as one would write it: a fresh SVD each time."""
+    channels, required = problem.channels, problem.required_gains
+    remaining = np.arange(problem.devices)
+    weights = np.ones(problem.devices)
+    while remaining.size:
+        columns = channels[:, remaining]
+        receiver = np.linalg.svd(columns * np.sqrt(weights), full_matrices=False)[0][:, 0]
+        violation = required[remaining] - np.abs(receiver.conj() @ columns) ** 2
+        worst = int(violation.argmax())
+        if violation[worst] <= 0:
+            return int(remaining.size)
+        weights = np.delete(np.where(violation > 0, 0.55, 0.45), worst)
+        remaining = np.delete(remaining, worst)
+    return 0
+
+
+def compiled_matching_pursuit(problem: Problem, context: Context) -> int:
+    selection = matching_pursuit.select(problem, MatchingPursuitParameters(), context)
+    return int(selection.active.sum())
+
+
+def dual(starts: int | None = None) -> Solver:
+    parameters = DualPursuitParameters() if starts is None else DualPursuitParameters(starts)
+
+    def run(problem: Problem, context: Context) -> int:
+        return int(dual_pursuit.select(problem, parameters, context).active.sum())
+
+    return run
+
+
+def measure(problems: Iterable[Problem], *solvers: Solver) -> list[tuple[float, float, list[int]]]:
+    """Return for each solver its mean |S|, median milliseconds, and every |S|."""
+    counts: list[list[int]] = [[] for _ in solvers]
+    times: list[list[float]] = [[] for _ in solvers]
+    for seed, problem in enumerate(problems):
+        for index, solver in enumerate(solvers):
+            begun = time.perf_counter()
+            counts[index].append(solver(problem, Context(seed)))
+            times[index].append(time.perf_counter() - begun)
+    return [
+        (float(np.mean(count)), float(np.median(elapsed)) * 1e3, count)
+        for count, elapsed in zip(counts, times, strict=True)
+    ]
+
+
+def quality() -> None:
+    print("K=20, N=6, iid, 200 channels: mean |S| and median ms")
+    print("   γ dB | plain matching pursuit |  dual pursuit  | 100 starts | share | time ratio")
+    for decibels in (-10, -7, -4, -1, 2, 5, 10, 15):
+        problems = iid_problems(200, 6, 20, decibels)
+        plain, default = measure(problems, plain_matching_pursuit, dual())
+        (many,) = measure(problems, dual(100))
+        print(
+            f"{decibels:7d} | {plain[0]:12.2f} {plain[1]:9.3f} | {default[0]:6.2f} "
+            f"{default[1]:7.3f} | {many[0]:10.2f} | {default[0] / max(many[0], 1e-9):5.3f} | "
+            f"{default[1] / plain[1]:6.2f}"
+        )
+
+
+def network() -> None:
+    print("K=20, N=6, path losses over 25 dB, uneven weights, 100 channels")
+    print("   γ dB | matching pursuit | dual pursuit | 100 starts | share")
+    for decibels in (5, 10, 15, 20):
+        problems = network_problems(100, decibels)
+        pursuit, default, many = measure(problems, compiled_matching_pursuit, dual(), dual(100))
+        print(
+            f"{decibels:7d} | {pursuit[0]:8.2f} {pursuit[1]:7.3f} | {default[0]:5.2f} "
+            f"{default[1]:6.3f} | {many[0]:10.2f} | {default[0] / many[0]:5.3f}"
+        )
+
+
+def small() -> None:
+    print("N=3, share of 200 problems where the default equals 200 starts and matching pursuit")
+    for devices in (10, 7, 4):
+        for decibels in (-4, -1, 2):
+            problems = iid_problems(200, 3, devices, decibels)
+            (_, _, own), (_, _, many), (_, _, other) = measure(
+                problems, dual(), dual(200), compiled_matching_pursuit
+            )
+            best = np.maximum(many, other)
+            print(f"  K={devices:2d} {decibels:3d} dB: {np.mean(np.equal(own, best)):.3f}")
+
+
+def scale() -> None:
+    print("N=32, iid, 3 channels: mean |S| and median ms")
+    for decibels in (0, 5, 10):
+        last = None
+        for devices in (100, 400, 1600):
+            problems = iid_problems(3, 32, devices, decibels)
+            default, pursuit = measure(problems, dual(), compiled_matching_pursuit)
+            growth = "" if last is None else f", {default[1] / last:.1f}× the time before"
+            last = default[1]
+            print(
+                f"  {decibels:2d} dB, K={devices:4d}: dual {default[0]:7.1f} {default[1]:8.1f} ms, "
+                f"matching {pursuit[0]:7.1f} {pursuit[1]:8.1f} ms{growth}"
+            )
+
+
+def warm() -> None:
+    print("Channels correlated from round to round (ρ=0.99), 300 rounds, K=20, N=6")
+    print(
+        "   γ dB | cold: |S|, ms | warm, same starts | warm, three quarters | warm, half the starts"
+    )
+    default = DualPursuitParameters()
+    less, fewer = DualPursuitParameters(3), DualPursuitParameters(2)
+    for decibels in (-4, -1, 2):
+        totals = np.zeros((4, 2))
+        rng = np.random.default_rng(3)
+        channels = channels_of(6, 20, rng)
+        receivers: list[ComplexArray | None] = [None, None, None, None]
+        for seed in range(300):
+            channels = 0.99 * channels + np.sqrt(1 - 0.99**2) * channels_of(6, 20, rng)
+            problem = Problem(channels, np.ones(20), 10 ** (decibels / 10))
+            for index, parameters in enumerate((default, default, less, fewer)):
+                context = Context(seed, warm_start=receivers[index] if index else None)
+                begun = time.perf_counter()
+                selection = dual_pursuit.select(problem, parameters, context)
+                elapsed = (time.perf_counter() - begun) * 1e3
+                totals[index] += selection.active.sum() / 300, elapsed / 300
+                receivers[index] = selection.receiver
+        print(f"{decibels:7d} | " + " | ".join(f"{a:6.2f} {b:7.3f}" for a, b in totals))
+
+
+TABLES = {
+    "quality": quality,
+    "network": network,
+    "small": small,
+    "scale": scale,
+    "warm": warm,
+}
+
+
+def main() -> None:
+    dual()(iid_problems(1, 6, 20, 0)[0], Context())
+    compiled_matching_pursuit(iid_problems(1, 6, 20, 0)[0], Context())
+    for name in sys.argv[1:] or TABLES:
+        TABLES[name]()
+        print(flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""Dual pursuit: what must hold on every instance, and quality on fixed ones."""
+
+import numpy as np
+import pytest
+
+from app.scheduling.problem import Problem
+from app.scheduling.scheduler import Context, DeadlineExceededError, InvalidParameterError
+from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters, select
+from app.scheduling.solver import solve
+from tests.channels import iid_channels
+
+
+def random_problem(rng, antennas, devices, gamma, **options):
+    weights = rng.uniform(0.5, 1.5, devices)
+    return Problem(iid_channels(rng, antennas, devices), weights, gamma, **options)
+
+
+@pytest.mark.parametrize("devices", [1, 2, 7, 40])
+@pytest.mark.parametrize("antennas", [1, 2, 5, 16])
+@pytest.mark.parametrize("csi_error", [0.0, 0.1])
+def test_schedules_verify(antennas, devices, csi_error):
+    rng = np.random.default_rng([antennas, devices])
+    for gamma in (0.1, 0.5, 2.0, 20.0):
+        problem = random_problem(rng, antennas, devices, gamma, csi_error=csi_error)
+        schedule = solve(problem, "dual_pursuit")
+        alone = (np.abs(problem.channels) ** 2).sum(0) >= problem.required_gains
+        assert (schedule.active.size > 0) == alone.any()
+        assert alone[schedule.active].all()
+        if schedule.receiver is not None:
+            np.testing.assert_array_equal(
+                schedule.active, np.flatnonzero(problem.served(schedule.receiver))
+            )
+
+
+def test_zero_columns_and_zero_channels():
+    channels = np.zeros((3, 4), np.complex128)
+    assert solve(Problem(channels, np.ones(4), 1.0), "dual_pursuit").active.size == 0
+    channels[:, 2] = 1
+    assert solve(Problem(channels, np.ones(4), 1.0), "dual_pursuit").active.tolist() == [2]
+
+
+def test_one_antenna_serves_everyone_who_is_strong_enough():
+    channels = np.array([[1, 2j, -0.5, 3 + 1j, 0]])
+    schedule = solve(Problem(channels, np.ones(5), 1.0), "dual_pursuit")
+    assert schedule.active.tolist() == [0, 1, 3]
+
+
+def test_rank_one_channels():
+    rng = np.random.default_rng(5)
+    gains = rng.uniform(0.1, 2, 9) * np.exp(2j * np.pi * rng.uniform(size=9))
+    direction = np.array([1, 1j, -1, 2]) / np.sqrt(7)
+    schedule = solve(Problem(np.outer(direction, gains), np.ones(9), 1.0), "dual_pursuit")
+    assert schedule.active.tolist() == np.flatnonzero(np.abs(gains) >= 1).tolist()
+
+
+def test_orthogonal_channels_share_the_receiver():
+    # |S| orthonormal channels get at most 1/|S| of a unit receiver's energy each.
+    schedule = solve(Problem(3 * np.eye(12), np.ones(12), 0.5), "dual_pursuit")
+    assert schedule.active.size == 4
+    assert schedule.power_factor == pytest.approx(9 / 4, rel=1e-3)
+
+
+@pytest.mark.parametrize("scale", [1e-14, 1e14])
+def test_extreme_scales(scale):
+    rng = np.random.default_rng(6)
+    problem = random_problem(rng, 4, 10, 1.0)
+    scaled = Problem(problem.channels * scale, problem.weights * scale, 1.0)
+    np.testing.assert_array_equal(
+        solve(scaled, "dual_pursuit").active, solve(problem, "dual_pursuit").active
+    )
+
+
+def test_same_seed_same_schedule():
+    problem = random_problem(np.random.default_rng(7), 6, 20, 0.6)
+    for seed in (0, 1, -3, 2**70):
+        first, second = (solve(problem, "dual_pursuit", context=Context(seed)) for _ in range(2))
+        np.testing.assert_array_equal(first.receiver, second.receiver)
+        np.testing.assert_array_equal(first.active, second.active)
+
+
+def test_more_starts_serve_more_on_average():
+    rng = np.random.default_rng(8)
+    problems = [random_problem(rng, 6, 20, 0.5) for _ in range(40)]
+    one, default, pursuit = (
+        np.mean([solve(p, name, parameters).active.size for p in problems])
+        for name, parameters in (
+            ("dual_pursuit", DualPursuitParameters(1)),
+            ("dual_pursuit", DualPursuitParameters()),
+            ("matching_pursuit", None),
+        )
+    )
+    assert pursuit < one <= default
+
+
+def test_reaches_what_many_starts_reach():
+    rng = np.random.default_rng(9)
+    problems = [random_problem(rng, 3, 8, 1.0) for _ in range(60)]
+    many = DualPursuitParameters(500)
+    same = [
+        solve(p, "dual_pursuit").active.size == solve(p, "dual_pursuit", many).active.size
+        for p in problems
+    ]
+    assert np.mean(same) >= 0.95
+
+
+def test_many_devices():
+    problem = random_problem(np.random.default_rng(10), 16, 600, 1.0)
+    schedule = solve(problem, "dual_pursuit")
+    assert schedule.active.size >= solve(problem).active.size
+
+
+def test_warm_start_is_used():
+    problem = random_problem(np.random.default_rng(11), 6, 20, 0.6)
+    last = solve(problem, "dual_pursuit", DualPursuitParameters(50))
+    warm = Context(warm_start=last.receiver)
+    again = solve(problem, "dual_pursuit", DualPursuitParameters(1), warm)
+    assert again.active.size >= last.active.size - 1
+    nowhere = Context(warm_start=np.zeros(6, np.complex128))
+    assert solve(problem, "dual_pursuit", context=nowhere).feasible
+
+
+def test_deadline_before_the_first_set():
+    problem = random_problem(np.random.default_rng(12), 6, 20, 0.6)
+    with pytest.raises(DeadlineExceededError):
+        select(problem, DualPursuitParameters(), Context(stop=np.ones(1, np.bool_)))
+
+
+def test_no_deadline_where_nobody_can_be_served():
+    context = Context(stop=np.zeros(1, np.bool_))
+    selection = select(Problem(np.zeros((2, 3)), np.ones(3), 1.0), DualPursuitParameters(), context)
+    assert selection.stopped == "converged"
+
+
+def test_starts_are_bounded():
+    with pytest.raises(InvalidParameterError):
+        DualPursuitParameters(0)

@@ -1,0 +1,119 @@
+"""Polishing against the formulas, a convex solver's conditions, and a grid."""
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+
+from app.scheduling.kernels.least_norm import minimise_norm, scaled_rows, sweep
+from app.scheduling.polishing import polish
+from app.scheduling.problem import Problem
+from app.scheduling.scheduler import Context
+from app.scheduling.schedulers.matching_pursuit import MatchingPursuitParameters, select
+from tests.channels import iid_channels
+
+NEVER = np.zeros(1, np.bool_)
+
+
+def level_of(problem, receiver, active):
+    receiver = receiver / np.linalg.norm(receiver)
+    return (np.abs(receiver.conj() @ problem.channels) / problem.weights)[active].min()
+
+
+@pytest.mark.parametrize(("antennas", "devices"), [(1, 1), (1, 4), (3, 2), (3, 8), (6, 20)])
+def test_sweeps_solve_the_convex_problem(antennas, devices):
+    rng = np.random.default_rng(antennas * 100 + devices)
+    channels = iid_channels(rng, antennas, devices)
+    receiver = iid_channels(rng, antennas, 1)[:, 0]
+    turned = channels * np.exp(1j * np.angle(channels.conj().T @ receiver))
+    rows = np.ascontiguousarray(turned.T)
+    sizes = (np.abs(rows) ** 2).sum(1)
+    multipliers, found = np.zeros(devices), np.zeros(antennas, np.complex128)
+    for _ in range(20_000):
+        sweep(rows, sizes, multipliers, np.arange(devices), devices, found)
+    margins = (rows.conj() @ found).real - 1
+    assert margins.min() >= -1e-6
+    assert multipliers.min() >= 0
+    assert np.abs(multipliers * margins).max() <= 1e-6
+    np.testing.assert_allclose(multipliers @ rows, found, atol=1e-9)
+    gap = np.vdot(found, found).real - multipliers.sum()
+    assert abs(gap) <= 1e-5 * multipliers.sum()
+    # min ‖c‖, Bc ≥ 1 from nonnegative least squares (Lawson and Hanson's reduction).
+    real_rows = np.hstack([rows.real, rows.imag])
+    system = np.vstack([real_rows.T, np.ones(devices)])
+    target = np.append(np.zeros(2 * antennas), 1.0)
+    residual = system @ nnls(system, target)[0] - target
+    exact = -residual[:-1] / residual[-1]
+    assert np.linalg.norm(found) == pytest.approx(np.linalg.norm(exact), rel=1e-5)
+
+
+def test_minimise_norm_never_lowers_the_level():
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        channels = iid_channels(rng, 4, 12)
+        start = iid_channels(rng, 4, 1)[:, 0]
+        found = start.copy()
+        minimise_norm(
+            scaled_rows(channels, np.ones(12)), np.arange(12), found, 1e-6, 100_000, NEVER
+        )
+        before = np.abs(start.conj() @ channels).min() / np.linalg.norm(start)
+        assert np.abs(found.conj() @ channels).min() / np.linalg.norm(found) >= before
+
+
+@pytest.mark.parametrize("csi_error", [0.0, 0.1])
+def test_polishing_never_worsens(csi_error):
+    rng = np.random.default_rng(2)
+    for _ in range(40):
+        problem = Problem(
+            iid_channels(rng, 4, 12), rng.uniform(0.5, 1.5, 12), 2.0, csi_error=csi_error
+        )
+        selection = select(problem, MatchingPursuitParameters(), Context())
+        if not selection.active.any():
+            continue
+        receiver, active = polish(problem, selection.receiver, selection.active)
+        assert np.linalg.norm(receiver) == pytest.approx(1)
+        assert active[selection.active].all()
+        assert problem.served(receiver)[active].all()
+        if (active == selection.active).all():
+            before = level_of(problem, selection.receiver, active)
+            assert level_of(problem, receiver, active) >= before * (1 - 1e-12)
+
+
+def test_devices_beyond_the_tolerance_stay():
+    rng = np.random.default_rng(3)
+    problem = Problem(iid_channels(rng, 3, 8), np.ones(8), 0.01)
+    start = np.ones(3, np.complex128)
+    receiver, active = polish(problem, start, np.ones(8, np.bool_))
+    assert active.all()
+    assert level_of(problem, receiver, active) >= level_of(problem, start, active)
+
+
+def grid_receivers():
+    angle, phase = np.meshgrid(
+        np.linspace(0, np.pi / 2, 400), np.linspace(-np.pi, np.pi, 800, endpoint=False)
+    )
+    return np.stack([np.cos(angle), np.sin(angle) * np.exp(1j * phase)]).reshape(2, -1)
+
+
+@pytest.mark.parametrize("csi_error", [0.0, 0.2])
+def test_polishing_from_the_best_grid_point_is_as_good_as_the_grid(csi_error):
+    rng = np.random.default_rng(4)
+    grid = grid_receivers()
+    for _ in range(10):
+        channels = iid_channels(rng, 2, 4)
+        problem = Problem(channels, rng.uniform(0.5, 1.5, 4), 50.0, csi_error=csi_error)
+        gains = np.abs(grid.conj().T @ channels)
+        feasible = (gains**2 >= problem.required_gains).all(1)
+        if not feasible.any():
+            continue
+        levels = np.where(feasible, (gains / problem.weights).min(1), 0)
+        best = levels.argmax()
+        # From the best grid point, or from the same hill nearby, to its top and no further.
+        receiver, active = polish(problem, grid[:, best], np.ones(4, np.bool_), tolerance=1e-8)
+        reached = level_of(problem, receiver, active)
+        assert levels[best] * (1 - 1e-9) <= reached <= levels[best] * 1.02
+
+
+def test_nobody_active_is_left_alone():
+    problem = Problem(np.ones((2, 3)), np.ones(3), 1e-3)
+    _, active = polish(problem, np.ones(2, np.complex128), np.zeros(3, np.bool_))
+    assert not active.any()

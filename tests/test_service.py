@@ -1,0 +1,37 @@
+"""What is compiled at the start is all that there is to compile."""
+
+import importlib
+import pkgutil
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from app.scheduling import SCHEDULERS, Context, kernels, solve
+from app.service import compile_kernels
+from tests.channels import random_problem
+
+
+def compiled_signatures():
+    found = {}
+    for info in pkgutil.iter_modules(kernels.__path__, f"{kernels.__name__}."):
+        for name, value in vars(importlib.import_module(info.name)).items():
+            if isinstance(value, Dispatcher):
+                found[f"{info.name}.{name}"] = set(value.signatures)
+    return found
+
+
+def test_no_request_waits_for_a_compiler():
+    compile_kernels()
+    before = compiled_signatures()
+    assert before
+    rng = np.random.default_rng(70)
+    for _ in range(40):
+        problem = random_problem(rng)
+        start = np.ones(problem.antennas, complex)
+        start.flags.writeable = bool(rng.integers(2))
+        for name, scheduler in SCHEDULERS.items():
+            for parameters in scheduler.variants():
+                solve(problem, name, parameters)
+                context = Context(1, warm_start=start)
+                solve(problem, name, parameters, context, coordination="mmse", polish=True)
+    assert compiled_signatures() == before
