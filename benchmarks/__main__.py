@@ -2,9 +2,14 @@
 
 import argparse
 
-from benchmarks import execution, kernels, routes
+from benchmarks import dual_pursuit, execution, kernels, routes
 
-BENCHMARKS = {"kernels": kernels.main, "routes": routes.main, "execution": execution.main}
+BENCHMARKS = {
+    "kernels": kernels.main,
+    "dual_pursuit": dual_pursuit.main,
+    "routes": routes.main,
+    "execution": execution.main,
+}
 
 
 def main() -> None:

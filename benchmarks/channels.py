@@ -13,9 +13,11 @@ def iid_channels(rng: np.random.Generator, antennas: int, devices: int) -> Compl
     return np.asarray(entries[0] + 1j * entries[1])
 
 
-def iid_problems(count: int, antennas: int, devices: int, gamma_db: float) -> list[Problem]:
+def iid_problems(
+    count: int, antennas: int, devices: int, gamma_db: float, seed: int = 0
+) -> list[Problem]:
     """Return ``count`` problems with unit weights, the same ones at every call."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     return [
         Problem(iid_channels(rng, antennas, devices), np.ones(devices), 10 ** (gamma_db / 10))
         for _ in range(count)
