@@ -72,5 +72,6 @@ def compile_kernels() -> None:
             solve(_SMALL, scheduler.name, parameters, start, coordination="mmse", polish=True)
 
 
+# python -m app.service, for set-up and image builds: compile now, so that no start has to.
 if __name__ == "__main__":
     compile_kernels()

@@ -15,9 +15,11 @@ def random_unitary(rng: np.random.Generator, size: int) -> np.ndarray:
     return np.linalg.qr(iid_channels(rng, size, size))[0]
 
 
-def random_problem(rng: np.random.Generator, **fixed: object) -> Problem:
+def random_problem(
+    rng: np.random.Generator, most_devices: int | None = None, **fixed: object
+) -> Problem:
     """Any size from 1×1 up, path loss over 30 dB, unequal weights, any tolerance that matters."""
-    antennas, devices = int(rng.integers(1, 9)), int(rng.integers(1, 25))
+    antennas, devices = int(rng.integers(1, 9)), int(rng.integers(1, 1 + (most_devices or 24)))
     channels = iid_channels(rng, antennas, devices) * 10 ** rng.uniform(-1.5, 0, devices)
     arguments = {
         "channels": channels,

@@ -26,7 +26,7 @@ def test_no_request_waits_for_a_compiler():
     assert before
     rng = np.random.default_rng(70)
     for _ in range(40):
-        problem = random_problem(rng)
+        problem = random_problem(rng, 8)
         start = np.ones(problem.antennas, complex)
         start.flags.writeable = bool(rng.integers(2))
         for name, scheduler in SCHEDULERS.items():

@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails, to_json
 from starlette.exceptions import HTTPException
 
 from app.execution import OverloadedError
-from app.scheduling import DeadlineExceededError
+from app.scheduling import DeadlineExceededError, InvalidProblemError
 from app.service import NotReadyError
 
 MEDIA_TYPE = "application/problem+json"
@@ -83,6 +83,11 @@ def install(app: FastAPI) -> None:
             request, invalid([_plain(item) for item in error.errors(include_url=False)])
         )
 
+    def refused(request: Request, error: Exception) -> Response:
+        # By the scheduler itself, for a problem that is fine for others.
+        assert isinstance(error, InvalidProblemError)
+        return _respond(request, invalid([{"loc": [error.field], "msg": error.message}]))
+
     def http_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         status = HTTPStatus(error.status_code)
@@ -116,6 +121,7 @@ def install(app: FastAPI) -> None:
 
     app.add_exception_handler(ApiError, api_error)
     app.add_exception_handler(ValidationError, invalid_request)
+    app.add_exception_handler(InvalidProblemError, refused)
     app.add_exception_handler(HTTPException, http_error)
     app.add_exception_handler(OverloadedError, overloaded)
     app.add_exception_handler(NotReadyError, not_ready)

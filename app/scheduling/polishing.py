@@ -58,9 +58,9 @@ def polish(
         devices is never larger; it can only grow by taking in somebody new, within the tolerance
         of the problem.
     """
-    receiver = _unit(receiver)
     if not active.any():
         return receiver, active
+    receiver = _unit(receiver)
     while True:
         # Those served already come first, so that the receiver is polished for them as well.
         served = problem.served(receiver)

@@ -106,6 +106,8 @@ class Scheduler:
         Whether neither the order of the devices nor the seed matters.
     short
         Whether a small problem takes it less time than a hop to a thread, for any parameters.
+    most_devices
+        The largest K that it takes; None for any.
     """
 
     name: str
@@ -116,6 +118,7 @@ class Scheduler:
     keeps_tolerance: bool = True
     symmetric: bool = True
     short: bool = True
+    most_devices: int | None = None
 
     def variants(self) -> Iterator[Parameters]:
         """Yield the default parameters once for every choice of one of them.

@@ -16,8 +16,10 @@ VARIANTS = [
 every_scheduler = pytest.mark.parametrize(("name", "parameters"), VARIANTS)
 
 
-def paper_problem(rng, gamma_db, **fixed):
-    return Problem(iid_channels(rng, 6, 20), np.ones(20), 10 ** (gamma_db / 10), **fixed)
+def paper_problem(rng, name, gamma_db, **fixed):
+    """The paper's setting, N = 6 and K = 20, or as many devices as the algorithm takes."""
+    devices = SCHEDULERS[name].most_devices or 20
+    return Problem(iid_channels(rng, 6, devices), np.ones(devices), 10 ** (gamma_db / 10), **fixed)
 
 
 @every_scheduler
@@ -26,7 +28,7 @@ def test_formulas_hold(name, parameters):
     rng = np.random.default_rng(1)
     served_somebody = 0
     for _ in range(60):
-        problem = random_problem(rng)
+        problem = random_problem(rng, SCHEDULERS[name].most_devices)
         schedule = solve(problem, name, parameters)
         verify(problem, schedule, keeps_tolerance=SCHEDULERS[name].keeps_tolerance)
         active = schedule.active.tolist()
@@ -64,7 +66,7 @@ def test_formulas_hold(name, parameters):
 @every_scheduler
 def test_same_seed_same_answer_and_inputs_untouched(name, parameters):
     rng = np.random.default_rng(2)
-    problem = paper_problem(rng, 1)
+    problem = paper_problem(rng, name, 1)
     before = {item.name: np.copy(getattr(problem, item.name)) for item in fields(problem)}
     first = solve(problem, name, parameters, Context(seed=7))
     second = solve(problem, name, parameters, Context(seed=7))
@@ -81,9 +83,9 @@ def test_order_of_devices_and_choice_of_antenna_basis_do_not_matter(name, parame
         pytest.skip("depends on the order of the devices, or on the seed, by design")
     rng = np.random.default_rng(3)
     for gamma_db in (-3, 0, 3):
-        problem = paper_problem(rng, gamma_db)
-        weights = 10 ** rng.uniform(-0.2, 0.2, 20)
-        order = rng.permutation(20)
+        problem = paper_problem(rng, name, gamma_db)
+        weights = 10 ** rng.uniform(-0.2, 0.2, problem.devices)
+        order = rng.permutation(problem.devices)
         turned = random_unitary(rng, 6) @ problem.channels[:, order]
         plain = solve(Problem(problem.channels, weights, problem.gamma), name, parameters)
         other = solve(Problem(turned, weights[order], problem.gamma), name, parameters)
@@ -150,8 +152,8 @@ def test_csi_error_keeps_every_channel_within_the_bound_served(name, parameters)
     rng = np.random.default_rng(5)
     served = 0
     for _ in range(20):
-        bound = rng.uniform(0, 0.3, 20)
-        problem = paper_problem(rng, 6, csi_error=bound)
+        bound = rng.uniform(0, 0.3, SCHEDULERS[name].most_devices or 20)
+        problem = paper_problem(rng, name, 6, csi_error=bound)
         schedule = solve(problem, name, parameters)
         c = schedule.receiver
         if not schedule.feasible:

@@ -205,10 +205,11 @@ def coordinate(
     The receiver with unit norm (N,), the active devices' indices, η, E, ψ (K,), and what
     :func:`broken_formula` finds.
     """
-    unit, responses = unit_responses(channels, receiver)
     active = np.flatnonzero(mask)
     if active.shape[0] == 0:
-        return unit, active, 0.0, 0.0, np.zeros(weights.shape[0], np.complex128), 0
+        silent = np.zeros(weights.shape[0], np.complex128)
+        return receiver.copy(), active, 0.0, 0.0, silent, 0
+    unit, responses = unit_responses(channels, receiver)
     if zero_forcing:
         level, scalars = invert_channels(weights, power, responses, active)
         error = noise_variance / (level * level)

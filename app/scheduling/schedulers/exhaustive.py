@@ -1,0 +1,120 @@
+r"""Exhaustive search: the optimum for a few devices, by branch and bound over the sets.
+
+Devices are taken up one by one, with and without; a branch ends when it cannot hold more devices
+than the best set so far, or when its set cannot be served: then no larger set can. What is known
+is not asked again: a set within one that a receiver serves is servable, and one around a set
+without receiver is not.
+
+Sets are decided by :mod:`app.scheduling.servability` with many starts. The answer is the optimum
+as far as its noes are right, and most of those are proven; it is always a feasible schedule.
+
+Cost: up to 2ᴷ decisions, at most a few hundred as a rule for K = 12; more than
+:data:`MOST_DEVICES` devices are refused.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.scheduling.problem import Problem
+from app.scheduling.scheduler import (
+    Context,
+    DeadlineExceededError,
+    Parameters,
+    Scheduler,
+    Selection,
+)
+from app.scheduling.servability import Servability
+from app.scheduling.types import ComplexArray, MaskArray
+
+MOST_DEVICES = 12
+"""The largest K that is accepted."""
+
+STARTS = 200
+"""Starts before a set counts as unservable without proof."""
+
+
+@dataclass(frozen=True)
+class ExhaustiveParameters(Parameters):
+    """Exhaustive search has no parameters."""
+
+
+class _Search:
+    """Branch and bound; a set of devices is a bit mask over the servable ones."""
+
+    def __init__(self, problem: Problem, stop: MaskArray) -> None:
+        self._problem = problem
+        self._stop = stop
+        self._servability = Servability(problem, STARTS)
+        # Whoever has the most to spare first: large sets are found early, and prune the rest.
+        devices = self._servability.devices
+        gains = np.sum(np.abs(problem.channels[:, devices]) ** 2, axis=0)
+        spare = gains / problem.required_gains[devices]
+        self._devices = devices[np.argsort(-spare, kind="stable")]
+        self._servable: list[int] = []
+        self._unservable: list[int] = []
+        self.decisions = 0
+        self.receiver: ComplexArray = np.zeros(problem.antennas, np.complex128)
+        self.active: MaskArray = np.zeros(problem.devices, np.bool_)
+        self.count = 0
+
+    def run(self) -> None:
+        """Search all sets."""
+        self._extend(0, 0)
+
+    def _extend(self, chosen: int, position: int) -> None:
+        """Search the sets of ``chosen`` and any of the devices from ``position`` on."""
+        remaining = self._devices.size - position
+        if chosen.bit_count() + remaining <= self.count or remaining == 0:
+            return
+        larger = chosen | 1 << position
+        if self._is_servable(larger):
+            self._extend(larger, position + 1)
+        self._extend(chosen, position + 1)
+
+    def _is_servable(self, chosen: int) -> bool:
+        if any(chosen & known == chosen for known in self._servable):
+            return True
+        if any(chosen & known == known for known in self._unservable):
+            return False
+        if self._stop[0]:
+            raise DeadlineExceededError
+        self.decisions += 1
+        members = self._devices[[bool(chosen >> i & 1) for i in range(self._devices.size)]]
+        receiver = self._servability.receiver(members)
+        if receiver is None:
+            self._unservable.append(chosen)
+            return False
+        active = self._problem.served(receiver)
+        self._servable.append(
+            sum(1 << i for i, device in enumerate(self._devices) if active[device])
+        )
+        if np.count_nonzero(active) > self.count:
+            self.count = int(np.count_nonzero(active))
+            self.receiver, self.active = receiver, active
+        return True
+
+
+def select(problem: Problem, parameters: ExhaustiveParameters, context: Context) -> Selection:
+    """Search all sets, or as many as the deadline allows."""
+    search = _Search(problem, context.stop)
+    try:
+        search.run()
+    except DeadlineExceededError:
+        if search.count == 0:
+            raise
+        return Selection(search.receiver, search.active, search.decisions, "deadline")
+    return Selection(search.receiver, search.active, search.decisions)
+
+
+SCHEDULERS = (
+    Scheduler(
+        name="exhaustive",
+        summary="Finds the most devices that can be served, among all sets of a few.",
+        reference="The optimum of the scheduling problem, by branch and bound",
+        parameters=ExhaustiveParameters,
+        select=select,
+        short=False,
+        most_devices=MOST_DEVICES,
+    ),
+)

@@ -1,0 +1,173 @@
+r"""Random, round robin, proportional fair: an order first, a receiver second.
+
+The classical policies of H. H. Yang, Z. Liu, T. Q. S. Quek, H. V. Poor, *Scheduling Policies for
+Federated Learning in Wireless Networks*, IEEE Transactions on Communications 68(1), 2020, carried
+over to the air. Each puts the devices in an order that does not look at the receiver:
+
+random
+    All orders are equally likely; the seed of the request decides.
+round_robin
+    By index, from the device ``start`` on and around. The service keeps no state between rounds:
+    whoever asks moves ``start`` on.
+proportional_fair
+    By :math:`\|h_k\|^2` over the device's average of it so far, the largest ratio first. Without
+    averages all count as equal, as in a first round: the strongest channel comes first.
+
+The schedule is the longest prefix of the order that one receiver serves, and nobody behind it,
+served or not. Devices that no receiver serves even alone are passed over: they would end the
+prefix for everyone. A subset of a servable set is servable, so bisection finds the length; what
+can be served is decided by :mod:`app.scheduling.servability`, which says how sure it is.
+
+Cost: log₂ K decisions, O(N³ + KN² + K²N + K³) times 5 to 40 each.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge, Interval
+
+from app.scheduling.problem import InvalidProblemError, Problem
+from app.scheduling.scheduler import (
+    Context,
+    DeadlineExceededError,
+    InvalidParameterError,
+    Parameters,
+    Scheduler,
+    Selection,
+)
+from app.scheduling.servability import Servability
+from app.scheduling.types import ComplexArray, IndexArray, MaskArray
+
+_REFERENCE = (
+    "Yang et al., Scheduling Policies for Federated Learning in Wireless Networks, IEEE "
+    "Transactions on Communications 68(1), 2020"
+)
+
+
+@dataclass(frozen=True)
+class RandomParameters(Parameters):
+    """Random scheduling has no parameters; its order follows from the seed."""
+
+
+@dataclass(frozen=True)
+class RoundRobinParameters(Parameters):
+    """Parameters of round robin.
+
+    Parameters
+    ----------
+    start
+        The device that the order begins at, modulo the number of devices.
+    """
+
+    start: Annotated[int, Ge(0)] = 0
+
+
+@dataclass(frozen=True)
+class ProportionalFairParameters(Parameters):
+    """Parameters of proportional fair scheduling.
+
+    Parameters
+    ----------
+    average_gains
+        ‖h_k‖² averaged over the rounds so far, positive, one a device; equal ones if None.
+    """
+
+    average_gains: Sequence[Annotated[float, Interval(gt=0, lt=math.inf)]] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.average_gains is None:
+            return
+        # The request brings a list: a frozen object holds what nobody can change.
+        object.__setattr__(self, "average_gains", tuple(self.average_gains))
+        if not all(0 < gain < math.inf for gain in self.average_gains):
+            raise InvalidParameterError("average_gains must be positive and finite")
+
+
+def select_random(problem: Problem, parameters: RandomParameters, context: Context) -> Selection:
+    """Schedule the longest prefix of a random order."""
+    order = np.random.default_rng(context.seed).permutation(problem.devices)
+    return _longest_prefix(problem, order, context.stop)
+
+
+def select_round_robin(
+    problem: Problem, parameters: RoundRobinParameters, context: Context
+) -> Selection:
+    """Schedule the longest prefix of the devices from ``start`` on."""
+    start = parameters.start % problem.devices
+    order = np.roll(np.arange(problem.devices), -start)
+    return _longest_prefix(problem, order, context.stop)
+
+
+def select_proportional_fair(
+    problem: Problem, parameters: ProportionalFairParameters, context: Context
+) -> Selection:
+    """Schedule the longest prefix by current over average gain."""
+    gains = np.sum(np.abs(problem.channels) ** 2, axis=0)
+    if parameters.average_gains is not None:
+        averages = np.array(parameters.average_gains, dtype=np.float64)
+        if averages.size != problem.devices:
+            raise InvalidProblemError(
+                "algorithm",
+                f"average_gains must be {problem.devices} numbers, one for each device, "
+                f"not {averages.size}",
+            )
+        gains = gains / averages
+    return _longest_prefix(problem, np.argsort(-gains, kind="stable"), context.stop)
+
+
+def _longest_prefix(problem: Problem, order: IndexArray, stop: MaskArray) -> Selection:
+    """Find the longest prefix of ``order`` that one receiver serves, by bisection."""
+    servability = Servability(problem)
+    order = order[np.isin(order, servability.devices)]
+    receiver: ComplexArray = np.zeros(problem.antennas, np.complex128)
+    length, too_long, decisions = 0, order.size + 1, 0
+    while too_long - length > 1 and not stop[0]:
+        tried = (length + too_long) // 2
+        decisions += 1
+        found = servability.receiver(order[:tried])
+        if found is None:
+            too_long = tried
+        else:
+            receiver = found
+            served = problem.served(found)[order]
+            # Those who happen to be served next lengthen the prefix for nothing.
+            length = tried + int(np.logical_and.accumulate(served[tried:]).sum())
+    if length == 0 and stop[0]:
+        raise DeadlineExceededError
+    active = np.zeros(problem.devices, np.bool_)
+    active[order[:length]] = True
+    return Selection(receiver, active, decisions, "deadline" if stop[0] else "converged")
+
+
+SCHEDULERS = (
+    Scheduler(
+        name="random",
+        summary="Serves the longest prefix of a random order.",
+        reference=_REFERENCE,
+        parameters=RandomParameters,
+        select=select_random,
+        symmetric=False,
+        short=False,
+    ),
+    Scheduler(
+        name="round_robin",
+        summary="Serves the longest prefix of the devices in turn, from a given one on.",
+        reference=_REFERENCE,
+        parameters=RoundRobinParameters,
+        select=select_round_robin,
+        symmetric=False,
+        short=False,
+    ),
+    Scheduler(
+        name="proportional_fair",
+        summary="Serves the longest prefix of the devices by current over average gain.",
+        reference=_REFERENCE,
+        parameters=ProportionalFairParameters,
+        select=select_proportional_fair,
+        short=False,
+    ),
+)
