@@ -2,10 +2,11 @@
 
 import argparse
 
-from benchmarks import dual_pursuit, execution, kernels, routes
+from benchmarks import dual_pursuit, execution, kernels, routes, selection
 
 BENCHMARKS = {
     "kernels": kernels.main,
+    "selection": selection.main,
     "dual_pursuit": dual_pursuit.main,
     "routes": routes.main,
     "execution": execution.main,
