@@ -1,7 +1,7 @@
 """The service with three routes added, for the benchmarks to start.
 
 ``POST /echo`` reads the body and answers ``?size=`` bytes: what a FastAPI route costs that does
-nothing; ``POST /plain-echo`` is the same as a plain Starlette route, as ``/schedule`` is.
+nothing; ``POST /plain-echo`` is the same without FastAPI's machinery, as a Starlette route.
 ``POST /inline-limit?entries=`` moves the border between inline and thread.
 """
 

@@ -1,12 +1,15 @@
 """The routes: request → problem → scheduler → schedule → response."""
 
+from inspect import getdoc
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
+from starlette.routing import Route
 
 from app.api import openapi
+from app.api.endpoint import SchedulingEndpoint
 from app.api.requests import CHOICES, ScheduleRequest
 from app.api.responses import (
     AlgorithmInfo,
@@ -18,20 +21,13 @@ from app.api.responses import (
 )
 from app.api.security import require_key
 from app.api.timing import Timing
-from app.api.wire import answer_type, decode, encode, read_body, require_known_media_type
 from app.scheduling import SCHEDULERS, Context
 from app.service import Service
 
 
 def install(app: FastAPI) -> None:
-    """Add every route to ``app``.
-
-    The scheduling routes read their bodies themselves and take nothing by injection, so they are
-    plain Starlette routes: FastAPI's machinery would cost each request more than the search does
-    (``make bench``). FastAPI only documents them.
-    """
-    for documented in SCHEDULING:
-        app.add_route(documented.path, documented.endpoint, methods=["POST"])
+    """Add every route to ``app``. Scheduling routes are only documented by FastAPI."""
+    app.routes.append(Route("/schedule", SchedulingEndpoint(schedule), methods=["POST"]))
     app.get(
         "/algorithms",
         summary="List the algorithms",
@@ -54,35 +50,28 @@ def install(app: FastAPI) -> None:
     )(ready)
 
 
-async def schedule(request: Request) -> Response:
+async def schedule(
+    body: object, service: Service, timing: Timing, media_type: str
+) -> dict[str, Any]:
     """Return the receiver, the active set and the power factor for these channels.
 
     Stateless: the same request and seed give the same schedule on any replica.
     """
-    service: Service = request.app.state.service
-    settings = service.settings
-    timing = request.scope["timing"] = Timing("decode")
-    headers = dict(request.scope["headers"])
-    require_key(headers, settings)
-    media_type = require_known_media_type(headers)
-    service.require_ready()
-    body = await read_body(request, headers, settings.max_body_bytes)
-    asked = ScheduleRequest.model_validate(decode(body, media_type), context=service.limits)
+    asked = ScheduleRequest.model_validate(body, context=service.limits)
     problem = asked.problem()
+    longest = service.settings.deadline_ms
     timing.mark("solve")
-    answer = await service.executor.solve(
+    found = await service.executor.solve(
         problem,
         asked.algorithm.name,
         asked.algorithm.parameters,
         Context(asked.seed, warm_start=asked.warm_start),
-        min(asked.deadline_ms or settings.deadline_ms, settings.deadline_ms) / 1e3,
+        min(asked.deadline_ms or longest, longest) / 1e3,
         coordination=asked.coordination,
         polish=asked.polish,
     )
     timing.mark("encode")
-    accepted = answer_type(headers)
-    content = encode(schedule_answer(asked, problem, answer, accepted), accepted)
-    return Response(content, headers={"Server-Timing": str(timing)}, media_type=accepted)
+    return schedule_answer(asked, problem, found, media_type)
 
 
 async def algorithms(request: Request) -> Any:
@@ -104,12 +93,18 @@ async def ready(request: Request) -> Any:
     return Health(status="ready")
 
 
+def _documented() -> None:
+    """Stand in for an endpoint that FastAPI describes but does not serve."""
+
+
 SCHEDULING = [
     APIRoute(
         "/schedule",
-        schedule,
+        _documented,
+        name="schedule",
         methods=["POST"],
         summary="Schedule one round",
+        description=getdoc(schedule),
         openapi_extra=openapi.body(ScheduleRequest),
         responses=openapi.answers(ScheduleAnswer, 400, 401, 413, 415, 422, 500, 503, 504),
         response_class=Response,

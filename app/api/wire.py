@@ -15,7 +15,6 @@ from typing import Annotated, Any, Literal
 import msgpack
 import numpy as np
 import orjson
-from fastapi import Request
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -28,6 +27,7 @@ from pydantic import (
 )
 from pydantic_core import from_json
 from starlette.requests import ClientDisconnect
+from starlette.types import Receive
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 from app.api.problems import ApiError
@@ -45,13 +45,13 @@ Vector = Annotated[list[Number], Field(fail_fast=True)]
 Matrix = Annotated[list[Vector], Field(fail_fast=True)]
 
 
-async def read_body(request: Request, headers: Headers, limit: int) -> bytes:
+async def read_body(receive: Receive, headers: Headers, limit: int) -> bytes:
     """Read a body of at most ``limit`` bytes, refusing a larger one before it is read whole."""
     announced = headers.get(b"content-length", b"")
     size = 0
     chunks: list[bytes] = []
     while max(size, int(announced) if announced.isdigit() else 0) <= limit:
-        message = await request.receive()
+        message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
         chunks.append(message.get("body", b""))

@@ -1,0 +1,57 @@
+"""The way of every scheduling request: authorise, read, decode, answer, encode.
+
+A plain ASGI application, not a FastAPI path operation: it takes nothing by injection, and the
+machinery for that would cost a request more than the search does (``make bench``).
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.types import Receive, Scope, Send
+
+from app.api.security import require_key
+from app.api.timing import Timing
+from app.api.wire import answer_type, decode, encode, read_body, require_known_media_type
+from app.service import Service
+
+Answer = Callable[[object, Service, Timing, str], Awaitable[dict[str, Any]]]
+"""(decoded body, service, timing, media type of the answer) → fields of the answer."""
+
+
+class SchedulingEndpoint:
+    """Serves one scheduling route.
+
+    Parameters
+    ----------
+    answer
+        What the route does between parsing and writing. It marks where solving begins, and where
+        encoding does.
+    """
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; errors are left to the application's handlers."""
+        timing = scope["timing"] = Timing("decode")
+        service: Service = scope["app"].state.service
+        headers = dict(scope["headers"])
+        require_key(headers, service.settings)
+        media_type = require_known_media_type(headers)
+        service.require_ready()
+        body = await read_body(receive, headers, service.settings.max_body_bytes)
+        accepted = answer_type(headers)
+        answer = await self._answer(decode(body, media_type), service, timing, accepted)
+        content = encode(answer, accepted)
+        await send(
+            {
+                "type": "http.response.start",
+                "status": 200,
+                "headers": [
+                    (b"content-length", b"%d" % len(content)),
+                    (b"content-type", accepted.encode()),
+                    (b"server-timing", str(timing).encode()),
+                ],
+            }
+        )
+        await send({"type": "http.response.body", "body": content})
