@@ -3,6 +3,7 @@
 Compare times only within one run.
 """
 
+import itertools
 import time
 from collections.abc import Callable, Iterable
 
@@ -11,8 +12,9 @@ from rich.progress import track
 
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import Context
-from app.scheduling.schedulers import dual_pursuit, matching_pursuit
+from app.scheduling.schedulers import dual_pursuit, exhaustive, matching_pursuit
 from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters
+from app.scheduling.schedulers.exhaustive import ExhaustiveParameters
 from app.scheduling.schedulers.matching_pursuit import MatchingPursuitParameters
 from app.scheduling.types import ComplexArray
 from benchmarks.channels import iid_channels, iid_problems
@@ -96,16 +98,18 @@ def network() -> None:
         )
 
 
+def optimum(problem: Problem, context: Context) -> int:
+    return int(exhaustive.select(problem, ExhaustiveParameters(), context).active.sum())
+
+
 def small() -> None:
-    print("N=3, share of 200 problems where the default equals 200 starts and matching pursuit")
-    for devices in (10, 7, 4):
-        for decibels in (-4, -1, 2):
-            problems = iid_problems(200, 3, devices, decibels, SEED)
-            (_, _, own), (_, _, many), (_, _, other) = measure(
-                problems, dual(), dual(200), compiled_matching_pursuit
-            )
-            best = np.maximum(many, other)
-            print(f"  K={devices:2d} {decibels:3d} dB: {np.mean(np.equal(own, best)):.3f}")
+    print("N=3 and 6, share of 100 problems where it equals the exhaustive search")
+    for antennas, devices in itertools.product((3, 6), (6, 8, 10)):
+        for decibels in (-6, -3, 0, 3):
+            problems = iid_problems(100, antennas, devices, decibels, SEED)
+            (_, _, own), (_, _, best) = measure(problems, dual(), optimum)
+            share = np.mean(np.equal(own, best))
+            print(f"  N={antennas} K={devices:2d} {decibels:3d} dB: {share:.2f}")
 
 
 def scale() -> None:

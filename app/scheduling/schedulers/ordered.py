@@ -21,7 +21,6 @@ can be served is decided by :mod:`app.scheduling.servability`, which says how su
 Cost: log₂ K decisions, O(N³ + KN² + K²N + K³) times 5 to 40 each.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -45,6 +44,9 @@ _REFERENCE = (
     "Yang et al., Scheduling Policies for Federated Learning in Wireless Networks, IEEE "
     "Transactions on Communications 68(1), 2020"
 )
+
+_LEAST, _MOST = 1e-60, 1e60
+"""Of an average gain: the squares of what channels may be."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class ProportionalFairParameters(Parameters):
         ‖h_k‖² averaged over the rounds so far, positive, one a device; equal ones if None.
     """
 
-    average_gains: Sequence[Annotated[float, Interval(gt=0, lt=math.inf)]] | None = None
+    average_gains: Sequence[Annotated[float, Interval(ge=_LEAST, le=_MOST)]] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -83,8 +85,8 @@ class ProportionalFairParameters(Parameters):
             return
         # The request brings a list: a frozen object holds what nobody can change.
         object.__setattr__(self, "average_gains", tuple(self.average_gains))
-        if not all(0 < gain < math.inf for gain in self.average_gains):
-            raise InvalidParameterError("average_gains must be positive and finite")
+        if not all(_LEAST <= gain <= _MOST for gain in self.average_gains):
+            raise InvalidParameterError(f"average_gains must be positive, {_LEAST} to {_MOST}")
 
 
 def select_random(problem: Problem, parameters: RandomParameters, context: Context) -> Selection:
