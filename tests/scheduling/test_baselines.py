@@ -17,7 +17,6 @@ from app.scheduling import (
 )
 from app.scheduling import lifted as lifted_module
 from app.scheduling.kernels.lifted import FAILED, INFEASIBLE, SOLVED, solve_lifted
-from app.scheduling.kernels.servability import raise_worst_gain, worst_gain
 from app.scheduling.schedulers.exhaustive import MOST_DEVICES
 from app.scheduling.schedulers.ordered import (
     ProportionalFairParameters,
@@ -317,16 +316,6 @@ def test_servability_is_monotone():
     order = np.random.default_rng(0).permutation(servability.devices)
     answers = [servability.receiver(order[: n + 1]) is not None for n in range(order.size)]
     assert answers == sorted(answers, reverse=True)
-
-
-def test_a_start_is_never_made_worse():
-    rows = rayleigh(0, 4, 8).T.copy()
-    for seed in range(10):
-        start = rayleigh(seed, 4, 1)[:, 0].copy()
-        before = worst_gain(rows, start)
-        gain = raise_worst_gain(rows, start, math.inf)
-        assert gain >= before
-        assert gain == pytest.approx(worst_gain(rows, start))
 
 
 # Random, round robin, proportional fair

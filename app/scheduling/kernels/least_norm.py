@@ -197,6 +197,7 @@ def minimise_norm(
     tolerance: float,
     limit: int,
     stop: MaskArray,
+    target: float = math.inf,
 ) -> int:
     r"""Raise min_k |a_kᴴc|/‖c‖ over the members to a local maximum, from ``receiver``.
 
@@ -216,6 +217,8 @@ def minimise_norm(
         Most visits to a device; a round that has begun is finished.
     stop
         (1,), looked at in every round.
+    target
+        Level at which to be content.
 
     Returns
     -------
@@ -236,7 +239,7 @@ def minimise_norm(
     last = 0.0
     sweeps = SWEEPS
     visits = 0
-    while visits < limit and not stop[0]:
+    while visits < limit and best < target and not stop[0]:
         sweep(rows, sizes, multipliers, members, count, current)
         held = holding(multipliers, members, count, holders)
         for _ in range(sweeps - 1):
@@ -257,3 +260,48 @@ def minimise_norm(
             break
         current[:] = combined
     return visits
+
+
+@compiled
+def level_of(rows: ComplexArray, receiver: ComplexArray) -> float:
+    """Return min_k |a_kᴴc|/‖c‖ over all rows; 0 for c = 0."""
+    size = squared_norm(receiver)
+    if not size > 0.0:
+        return 0.0
+    least = math.inf
+    for k in range(rows.shape[0]):
+        value = response(rows, k, receiver)
+        least = min(least, value.real * value.real + value.imag * value.imag)
+    return math.sqrt(least / size)
+
+
+@compiled
+def best_of_starts(
+    rows: ComplexArray, starts: ComplexArray, target: float, tolerance: float, limit: int
+) -> tuple[ComplexArray, float]:
+    """Improve each of the (R, N) ``starts`` for all of ``rows`` until one reaches ``target``.
+
+    Parameters
+    ----------
+    tolerance, limit
+        Of each start, as for :func:`minimise_norm`.
+
+    Returns
+    -------
+    The best receiver (N,), of arbitrary norm, and its level.
+    """
+    members = np.arange(rows.shape[0])
+    turned = rows.copy()
+    never = np.zeros(1, np.bool_)
+    best = 0.0
+    receiver = starts[0].copy()
+    for r in range(starts.shape[0]):
+        candidate = starts[r].copy()
+        minimise_norm(turned, members, candidate, tolerance, limit, never, target)
+        level = level_of(rows, candidate)
+        if level > best:
+            best = level
+            receiver[:] = candidate
+        if best >= target:
+            break
+    return receiver, best

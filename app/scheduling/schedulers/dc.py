@@ -184,6 +184,8 @@ SCHEDULERS = (
         "on Wireless Communications 19(3), 2020",
         parameters=DcParameters,
         select=select,
+        # In exact arithmetic it is; its discrete choices can turn on the last bits.
+        symmetric=False,
         short=False,
     ),
 )
