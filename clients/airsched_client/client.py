@@ -65,6 +65,7 @@ class SchedulerClient:
         channels: ArrayLike,
         *,
         weights: ArrayLike | None = None,
+        warm_start: ArrayLike | None = None,
         algorithm: str | dict[str, Any] = "matching_pursuit",
         **options: Any,
     ) -> Schedule:
@@ -76,12 +77,14 @@ class SchedulerClient:
             (N, K) complex: column k is device k's uplink channel.
         weights
             (K,) positive aggregation weights; all 1 if None.
+        warm_start
+            (N,) complex, last round's receiver, for algorithms that can start from one.
         algorithm
             Its name, or a dictionary with its name and parameters.
         options
             The other fields of the request: exactly one of ``gamma``, ``gamma_db`` and
             ``max_error``; ``power``, ``noise_variance``, ``device_ids``, ``csi_error``,
-            ``deadline_ms``, ``seed``.
+            ``coordination``, ``polish``, ``deadline_ms``, ``seed``.
 
         Raises
         ------
@@ -91,6 +94,8 @@ class SchedulerClient:
         body = {"channels": encode_complex(channels), "algorithm": algorithm, **options}
         if weights is not None:
             body["weights"] = np.asarray(weights, float).tolist()
+        if warm_start is not None:
+            body["warm_start"] = encode_complex(warm_start)
         response = self._request(
             "POST",
             "/schedule",

@@ -13,7 +13,8 @@ from airsched_client import (
     ServiceError,
     UnreachableError,
 )
-from app.scheduling import Problem, solve
+from app.scheduling import Context, Problem, solve
+from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters
 from app.scheduling.schedulers.matching_pursuit import MatchingPursuitParameters
 from tests.channels import iid_channels
 
@@ -47,6 +48,31 @@ def test_schedule_is_the_cores(scheduler):
     assert schedule.active_ids == tuple(names[k] for k in expected.active)
     assert schedule.algorithm == {"name": "matching_pursuit", "delta": 0.3, "search": "backward"}
     assert schedule.feasible
+
+
+def test_every_option_reaches_the_core(scheduler):
+    last = scheduler.schedule(CHANNELS, gamma_db=-2, algorithm="dual_pursuit")
+    schedule = scheduler.schedule(
+        CHANNELS,
+        gamma_db=-2,
+        algorithm={"name": "dual_pursuit", "starts": 2},
+        warm_start=last.receiver,
+        coordination="mmse",
+        polish=True,
+        csi_error=0.01,
+        seed=5,
+    )
+    expected = solve(
+        Problem(CHANNELS, np.ones(20), 10**-0.2, csi_error=0.01),
+        "dual_pursuit",
+        DualPursuitParameters(2),
+        Context(5, warm_start=last.receiver),
+        coordination="mmse",
+        polish=True,
+    )
+    np.testing.assert_array_equal(schedule.active, expected.active)
+    np.testing.assert_array_equal(schedule.receiver, expected.receiver)
+    assert schedule.computation_error == expected.computation_error
 
 
 def test_complex64_and_plain_lists(scheduler):
