@@ -16,7 +16,6 @@ import msgpack
 import numpy as np
 import orjson
 from pydantic import (
-    BaseModel,
     ConfigDict,
     Field,
     PlainValidator,
@@ -126,25 +125,26 @@ def complex_value(array: ComplexArray, media_type: str) -> dict[str, Any]:
     return {"real": array.real.tolist(), "imag": array.imag.tolist()}
 
 
-class NestedVector(BaseModel):
-    """A complex vector as two lists."""
+_STRICT = ConfigDict(extra="forbid", strict=True)
 
-    model_config = ConfigDict(extra="forbid")
+
+@with_config(_STRICT)
+class NestedVector(TypedDict):
+    """A complex vector as two lists."""
 
     real: Vector
     imag: Vector
 
 
-class NestedMatrix(BaseModel):
+@with_config(_STRICT)
+class NestedMatrix(TypedDict):
     """A complex matrix as two lists of rows."""
-
-    model_config = ConfigDict(extra="forbid")
 
     real: Matrix
     imag: Matrix
 
 
-@with_config(ConfigDict(extra="forbid", strict=True, title="PackedArray"))
+@with_config(_STRICT)
 class PackedArray(TypedDict):
     """A complex array as bytes, little-endian and row-major."""
 
@@ -194,13 +194,14 @@ def _check_shape(shape: list[int], axes: tuple[str, ...], limits: Mapping[str, i
 def _from_nested(
     nested: NestedVector | NestedMatrix, axes: tuple[str, ...], limits: Mapping[str, int]
 ) -> ComplexArray:
-    shape = _nested_shape("real", nested.real)
-    if _nested_shape("imag", nested.imag) != shape:
+    real, imag = nested["real"], nested["imag"]
+    shape = _nested_shape("real", real)
+    if _nested_shape("imag", imag) != shape:
         raise ValueError("real and imag must have equal shapes")
     _check_shape(shape, axes, limits)
     array = np.empty(shape, np.complex128)
-    array.real = _from_lists(nested.real, shape)
-    array.imag = _from_lists(nested.imag, shape)
+    array.real = _from_lists(real, shape)
+    array.imag = _from_lists(imag, shape)
     array.flags.writeable = False
     return array
 
