@@ -24,6 +24,9 @@ from app.scheduling import (
 INLINE_ENTRIES = 1000
 """Problems with at most this many channel entries, N·K, are short for a short scheduler."""
 
+GRACE_SECONDS = 0.05
+"""How long after the deadline a running solve may take to see that it has passed."""
+
 
 class OverloadedError(Exception):
     """More work is waiting than the queue takes."""
@@ -102,6 +105,10 @@ class Executor:
                 raise DeadlineExceededError
             # It is running, and sees the flag at its next iteration: an anytime search then
             # returns the best it has, any other raises DeadlineExceededError.
+            done, _ = await asyncio.wait([answer], timeout=GRACE_SECONDS)
+        if not done:
+            answer.add_done_callback(_ignore)
+            raise DeadlineExceededError
         return await answer
 
     def _release(self) -> None:

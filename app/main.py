@@ -31,6 +31,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.service = service
     routes.install(app)
     problems.install(app)
+    # FastAPI's own way to replace the document that it would generate.
     app.openapi = lambda: openapi.document(app, routes.SCHEDULING)  # type: ignore[method-assign]
     return app
 

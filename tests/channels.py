@@ -19,7 +19,10 @@ def random_problem(
     rng: np.random.Generator, most_devices: int | None = None, **fixed: object
 ) -> Problem:
     """Any size from 1×1 up, path loss over 30 dB, unequal weights, any tolerance that matters."""
-    antennas, devices = int(rng.integers(1, 9)), int(rng.integers(1, 1 + (most_devices or 24)))
+    antennas, devices = (
+        int(rng.integers(1, 9)),
+        int(rng.integers(1, 1 + min(24, most_devices or 24))),
+    )
     channels = iid_channels(rng, antennas, devices) * 10 ** rng.uniform(-1.5, 0, devices)
     arguments = {
         "channels": channels,

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 
 import httpx
 import numpy as np
@@ -84,6 +85,17 @@ async def test_deadline_stops_the_running_and_the_waiting(executor, gate):
     assert [type(result) for result in results] == [DeadlineExceededError] * 3
     gate.set()
     assert (await run(executor)).active.size
+
+
+@pytest.mark.anyio
+async def test_deadline_is_kept_by_a_solve_that_does_not_look(executor, monkeypatch):
+    release = threading.Event()
+    monkeypatch.setattr("app.execution.solve", lambda *a, **o: release.wait(10))
+    started = time.perf_counter()
+    with pytest.raises(DeadlineExceededError):
+        await run(executor, seconds=0.05)
+    assert time.perf_counter() - started < 1
+    release.set()
 
 
 @pytest.mark.anyio

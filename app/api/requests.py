@@ -147,7 +147,7 @@ class ScheduleRequest(BaseModel):
         description="Once the set is fixed, replace the receiver by the one with the least error; "
         "everyone it serves joins.",
     )
-    warm_start: Annotated[Any, complex_array("antennas")] = Field(
+    warm_start: Annotated[Any, complex_array("antennas")] | None = Field(
         default=None,
         description="Last round's receiver, complex N, for algorithms that can start from one.",
     )

@@ -13,6 +13,9 @@ from app.scheduling.kernels.lifted import FAILED, SOLVED, solve_lifted
 from app.scheduling.problem import SERVED_TOLERANCE, Problem
 from app.scheduling.types import ComplexArray, IndexArray, RealArray
 
+MOST_DEVICES = 512
+"""The largest K that algorithms on this problem take: a Newton step costs O(K³), uninterrupted."""
+
 LARGEST_GAIN = 1e6
 """Channels whose gain exceeds the required one by more than this factor are shortened to it.
 
@@ -53,7 +56,7 @@ class Lifted:
         return np.argsort(self.shortfalls, kind="stable")
 
 
-def scaled_rows(problem: Problem) -> tuple[ComplexArray, IndexArray]:
+def servable_rows(problem: Problem) -> tuple[ComplexArray, IndexArray]:
     """Return the channels over the square root of their required gains, row by row.
 
     Returns
@@ -80,7 +83,7 @@ class LiftedProblem:
     devices: IndexArray
 
     def __init__(self, problem: Problem) -> None:
-        self._rows, self.devices = scaled_rows(problem)
+        self._rows, self.devices = servable_rows(problem)
 
     def solve(self, weights: RealArray, near: ComplexArray | None = None) -> Lifted | None:
         """Minimise the weighted slacks, plus 1 - cᴴCc for a receiver c ``near`` which to stay.

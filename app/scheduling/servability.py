@@ -25,7 +25,7 @@ import numpy as np
 from app.scheduling.kernels.gram import aligned_sum
 from app.scheduling.kernels.least_norm import best_of_starts
 from app.scheduling.kernels.lifted import INFEASIBLE, SOLVED, solve_lifted
-from app.scheduling.lifted import scaled_rows
+from app.scheduling.lifted import servable_rows
 from app.scheduling.problem import SERVED_TOLERANCE, Problem
 from app.scheduling.types import ComplexArray, IndexArray
 
@@ -57,7 +57,7 @@ class Servability:
 
     def __init__(self, problem: Problem, starts: int = 20) -> None:
         self._problem = problem
-        self._rows, self.devices = scaled_rows(problem)
+        self._rows, self.devices = servable_rows(problem)
         self._position = {int(device): row for row, device in enumerate(self.devices)}
         self._starts = starts
 

@@ -54,6 +54,8 @@ def solve(
         problem, *found, coordination
     )
     iterations, stopped = selection.iterations, selection.stopped
+    if polish and context.stop[0]:
+        stopped = "deadline"
     if active.size == 0:
         return Schedule(False, active, None, None, None, scalars, iterations, stopped)
     feasible = broken != formulas.TOLERANCE

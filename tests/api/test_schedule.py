@@ -102,6 +102,11 @@ def test_complex64(client):
     assert answer == post(client, {**ASK, "channels": packed(single.astype(np.complex128))})
 
 
+def test_null_is_left_out(client):
+    nulls = dict.fromkeys(["weights", "gamma", "device_ids", "warm_start", "deadline_ms"])
+    assert post(client, {**ASK, **nulls}) == post(client, ASK)
+
+
 def test_nobody_can_be_served(client):
     answer = post(client, {"channels": nested(np.full((2, 3), 0.1)), "gamma": 1})
     assert answer["feasible"] is False

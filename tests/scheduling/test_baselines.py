@@ -152,7 +152,7 @@ def reference_value(rows, weights, linear):
 @pytest.mark.parametrize("gamma_db", [-1, 4, 25])
 def test_lifted_problem_agrees_with_a_general_solver(antennas, devices, gamma_db, hard):
     problem = round_of(14, antennas, devices, gamma_db)
-    rows, _ = lifted_module.scaled_rows(problem)
+    rows, _ = lifted_module.servable_rows(problem)
     weights = np.random.default_rng(0).uniform(0.2, 1.0, rows.shape[0])
     if hard:
         weights[:] = math.inf

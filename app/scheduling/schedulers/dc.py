@@ -38,7 +38,7 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Interval
 
-from app.scheduling.lifted import Lifted, LiftedProblem
+from app.scheduling.lifted import MOST_DEVICES, Lifted, LiftedProblem
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import (
     Context,
@@ -187,5 +187,6 @@ SCHEDULERS = (
         # In exact arithmetic it is; its discrete choices can turn on the last bits.
         symmetric=False,
         short=False,
+        most_devices=MOST_DEVICES,
     ),
 )

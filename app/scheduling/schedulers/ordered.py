@@ -28,6 +28,7 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Interval
 
+from app.scheduling.lifted import MOST_DEVICES
 from app.scheduling.problem import InvalidProblemError, Problem
 from app.scheduling.scheduler import (
     Context,
@@ -154,6 +155,7 @@ SCHEDULERS = (
         select=select_random,
         symmetric=False,
         short=False,
+        most_devices=MOST_DEVICES,
     ),
     Scheduler(
         name="round_robin",
@@ -163,6 +165,7 @@ SCHEDULERS = (
         select=select_round_robin,
         symmetric=False,
         short=False,
+        most_devices=MOST_DEVICES,
     ),
     Scheduler(
         name="proportional_fair",
@@ -171,5 +174,6 @@ SCHEDULERS = (
         parameters=ProportionalFairParameters,
         select=select_proportional_fair,
         short=False,
+        most_devices=MOST_DEVICES,
     ),
 )

@@ -36,7 +36,7 @@ from typing import Literal
 
 import numpy as np
 
-from app.scheduling.lifted import Lifted, LiftedProblem
+from app.scheduling.lifted import MOST_DEVICES, Lifted, LiftedProblem
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import (
     Context,
@@ -94,5 +94,6 @@ SCHEDULERS = (
         parameters=SdrParameters,
         select=select,
         short=False,
+        most_devices=MOST_DEVICES,
     ),
 )
