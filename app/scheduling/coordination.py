@@ -3,7 +3,7 @@ r"""Coordination: once the receiver and the active set are known, who sends with
 from typing import Literal, NamedTuple
 
 from app.scheduling.kernels.formulas import coordinate
-from app.scheduling.problem import SERVED_TOLERANCE, Problem
+from app.scheduling.problem import Problem
 from app.scheduling.types import ComplexArray, IndexArray, MaskArray
 
 Method = Literal["zero_forcing", "mmse"]
@@ -78,6 +78,5 @@ def coordinated(
             receiver,
             active,
             method == "zero_forcing",
-            SERVED_TOLERANCE,
         )
     )

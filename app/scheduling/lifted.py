@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.scheduling.kernels.formulas import SERVED_TOLERANCE
 from app.scheduling.kernels.gram import aligned_sum
 from app.scheduling.kernels.lifted import FAILED, SOLVED, solve_lifted
-from app.scheduling.problem import SERVED_TOLERANCE, Problem
+from app.scheduling.problem import Problem
 from app.scheduling.types import ComplexArray, IndexArray, RealArray
 
 MOST_DEVICES = 512

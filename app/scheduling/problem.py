@@ -10,13 +10,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from app.scheduling.kernels.formulas import inspect
+from app.scheduling.kernels.formulas import SERVED_TOLERANCE, inspect
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 Scalar = TypeVar("Scalar", np.complex128, np.float64)
-
-SERVED_TOLERANCE = 1e-9
-"""A device short of its constraint by less than this share of it counts as served: rounding."""
 
 LARGEST = 1e30
 """Magnitudes beyond this, or below its reciprocal, are refused: their products would overflow."""

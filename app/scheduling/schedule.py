@@ -5,7 +5,7 @@ from typing import NamedTuple
 from app.scheduling.coordination import Method
 from app.scheduling.kernels import formulas
 from app.scheduling.kernels.formulas import broken_formula
-from app.scheduling.problem import SERVED_TOLERANCE, Problem
+from app.scheduling.problem import Problem
 from app.scheduling.scheduler import Stopped
 from app.scheduling.types import ComplexArray, IndexArray
 
@@ -84,7 +84,6 @@ def verify(
         schedule.computation_error,
         schedule.transmit_scalars,
         method == "zero_forcing",
-        SERVED_TOLERANCE,
     )
     require_unbroken(broken, feasible=schedule.feasible, keeps_tolerance=keeps_tolerance)
 

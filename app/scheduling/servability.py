@@ -22,11 +22,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from app.scheduling.kernels.formulas import SERVED_TOLERANCE
 from app.scheduling.kernels.gram import aligned_sum
 from app.scheduling.kernels.least_norm import best_of_starts
 from app.scheduling.kernels.lifted import INFEASIBLE, SOLVED, solve_lifted
 from app.scheduling.lifted import servable_rows
-from app.scheduling.problem import SERVED_TOLERANCE, Problem
+from app.scheduling.problem import Problem
 from app.scheduling.types import ComplexArray, IndexArray
 
 _GAP = 1e-3

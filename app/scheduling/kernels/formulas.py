@@ -11,6 +11,9 @@ import numpy as np
 from app.scheduling.kernels.compile import compiled
 from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray
 
+SERVED_TOLERANCE = 1e-9
+"""A device short of its constraint by less than this share of it counts as served: rounding."""
+
 ORDER, NORM, SILENCE, POWER, SUM, ERROR, TOLERANCE = range(1, 8)
 """What :func:`broken_formula` finds broken; 0 is nothing."""
 
@@ -142,7 +145,6 @@ def broken_formula(
     computation_error: float,
     scalars: ComplexArray,
     zero_forcing: bool,
-    tolerance: float,
 ) -> int:
     """Return the first formula that a schedule with active devices breaks, or 0.
 
@@ -155,7 +157,7 @@ def broken_formula(
     norm = 0.0
     for n in range(receiver.shape[0]):
         norm += receiver[n].real ** 2 + receiver[n].imag ** 2
-    if not abs(norm - 1.0) <= tolerance:
+    if not abs(norm - 1.0) <= SERVED_TOLERANCE:
         return NORM
     transmitting = 0
     for k in range(devices):
@@ -165,21 +167,21 @@ def broken_formula(
     error, rounding = noise_variance / power_factor, 0.0
     for k in active:
         transmitting -= scalars[k] != 0.0
-        if not abs(scalars[k]) <= math.sqrt(power) * (1.0 + tolerance):
+        if not abs(scalars[k]) <= math.sqrt(power) * (1.0 + SERVED_TOLERANCE):
             return POWER
         response = 0j
         for n in range(receiver.shape[0]):
             response += receiver[n].conjugate() * channels[n, k]
         mismatch = abs(response * scalars[k] / (weights[k] * level) - 1.0)
-        if zero_forcing and not mismatch <= tolerance:
+        if zero_forcing and not mismatch <= SERVED_TOLERANCE:
             return SUM
         error += (mismatch * weights[k]) ** 2
-        rounding += (tolerance * weights[k]) ** 2
+        rounding += (SERVED_TOLERANCE * weights[k]) ** 2
         gain = response.real**2 + response.imag**2
-        within_tolerance &= gain >= required[k] * (1.0 - tolerance)
+        within_tolerance &= gain >= required[k] * (1.0 - SERVED_TOLERANCE)
     if transmitting != 0:
         return SILENCE
-    if not abs(computation_error - error) <= tolerance * error + rounding:
+    if not abs(computation_error - error) <= SERVED_TOLERANCE * error + rounding:
         return ERROR
     return 0 if within_tolerance else TOLERANCE
 
@@ -194,7 +196,6 @@ def coordinate(
     receiver: ComplexArray,
     mask: MaskArray,
     zero_forcing: bool,
-    tolerance: float,
 ) -> tuple[ComplexArray, IndexArray, float, float, ComplexArray, int]:
     """Set the scalars of the devices in ``mask``, and check the outcome.
 
@@ -227,6 +228,5 @@ def coordinate(
         error,
         scalars,
         zero_forcing,
-        tolerance,
     )
     return unit, active, level * level, error, scalars, broken

@@ -9,12 +9,12 @@ import numpy as np
 
 from app.scheduling.kernels.compile import compiled
 from app.scheduling.kernels.eigen import principal_eigenvector
+from app.scheduling.kernels.formulas import SERVED_TOLERANCE
 from app.scheduling.kernels.gram import aligned_sum, by_device, gains, reweigh
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
-TOLERANCE = 1e-9
-"""A gain short of the required one by less than this share of it is served; violations closer
-than this are equal, and the device with the lowest index goes first."""
+EQUAL_VIOLATIONS = SERVED_TOLERANCE
+"""Violations closer than this share of the required gain are equal: the lowest index goes first."""
 
 
 @compiled
@@ -30,7 +30,7 @@ def subset_cutting(violated: bool, delta: float) -> float:
 @compiled
 def is_served(gain: float, required: float) -> bool:
     """Whether a device's gain meets the required one."""
-    return gain >= required * (1.0 - TOLERANCE)
+    return gain >= required * (1.0 - SERVED_TOLERANCE)
 
 
 @compiled
@@ -41,7 +41,7 @@ def most_violated(gain: RealArray, required: RealArray, remaining: MaskArray) ->
     for k in range(gain.shape[0]):
         if remaining[k] and not is_served(gain[k], required[k]):
             violation = required[k] - gain[k]
-            if worst < 0 or violation > largest + TOLERANCE * required[k]:
+            if worst < 0 or violation > largest + EQUAL_VIOLATIONS * required[k]:
                 worst = k
                 largest = violation
     return worst
@@ -55,7 +55,7 @@ def least_violated(gain: RealArray, required: RealArray, taken: MaskArray) -> in
     for k in range(gain.shape[0]):
         if not taken[k]:
             violation = required[k] - gain[k]
-            if best < 0 or violation < smallest - TOLERANCE * required[k]:
+            if best < 0 or violation < smallest - EQUAL_VIOLATIONS * required[k]:
                 best = k
                 smallest = violation
     return best
