@@ -45,12 +45,12 @@ clean: ## remove the environment and every cache
 	@echo 'installing the service into .venv'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@echo 'compiling the kernels'
-	@$(BIN)/python -m app.service
+	@$(BIN)/python -m app.compilation
 	@touch $@
 
 .venv/installed-dev: pyproject.toml | .venv/bin/python
 	@echo 'installing the service and its development tools into .venv'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@echo 'compiling the kernels'
-	@$(BIN)/python -m app.service
+	@$(BIN)/python -m app.compilation
 	@touch $@ .venv/installed

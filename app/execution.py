@@ -1,14 +1,21 @@
-"""Where a solve runs: short ones here and now, long ones in a thread, with a deadline.
+"""Where a solve runs, with a deadline: here and now, in a thread, or in a process of its own.
 
-A hop to a thread and back costs more than a short solve itself, and takes nothing off the event
-loop worth having; a long solve would hold up every other request. ``make bench`` measures both
-(``benchmarks/execution.py``), and :data:`INLINE_ENTRIES` is set from it.
+- Short solves run on the event loop. A hop to a thread and back costs more than they do, and takes
+  nothing off the loop worth having. ``make bench`` measures both (``benchmarks/execution.py``), and
+  :data:`INLINE_ENTRIES` is set from it.
+- Longer ones that look at their stop flag run in threads: compiled, without the interpreter lock.
+- Slow ones run in processes, which are killed when nobody waits any more: at the deadline, and when
+  the client has gone. However slow they are, they take no thread and no lock from the others.
+
+Threads and processes each have a bounded queue.
 """
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import Any
 
 from app.scheduling import (
     SCHEDULERS,
@@ -20,16 +27,24 @@ from app.scheduling import (
     Schedule,
     solve,
 )
+from app.workers import Job, Workers
 
 INLINE_ENTRIES = 1000
 """Problems with at most this many channel entries, N·K, are short for a short scheduler."""
 
 GRACE_SECONDS = 0.05
-"""How long after the deadline a running solve may take to see that it has passed."""
+"""How long after the deadline a running solve may take to end."""
+
+Gone = Callable[[], Awaitable[None]]
+"""Waits until nobody wants the answer any more."""
 
 
 class OverloadedError(Exception):
     """More work is waiting than the queue takes."""
+
+
+class AbandonedError(Exception):
+    """Whoever asked has gone."""
 
 
 class Executor:
@@ -38,15 +53,15 @@ class Executor:
     Parameters
     ----------
     workers
-        Number of long solves that run at once.
+        Number of solves that run at once in threads, and in processes.
     queue_length
-        Number of further ones that may wait.
+        Number of further ones that may wait for each.
     """
 
     def __init__(self, workers: int, queue_length: int) -> None:
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="solve")
-        self._most_pending = workers + queue_length
-        self._pending = 0
+        self._threads = _Lane(workers, queue_length)
+        self._processes = _Lane(workers, queue_length)
+        self._workers = Workers()
 
     async def solve(
         self,
@@ -58,6 +73,7 @@ class Executor:
         *,
         coordination: Method = "zero_forcing",
         polish: bool = False,
+        gone: Gone | None = None,
     ) -> Schedule:
         """Solve ``problem`` within ``deadline_seconds`` from now.
 
@@ -69,7 +85,13 @@ class Executor:
             There is no answer by then.
         OverloadedError
             The queue is full; nothing was done.
+        AbandonedError
+            ``gone`` returned before there was an answer.
+        WorkerDiedError
+            The solver process died.
         """
+        scheduler = SCHEDULERS[algorithm]
+        scheduler.require_suited(problem)
         run = partial(
             solve,
             problem,
@@ -79,43 +101,78 @@ class Executor:
             coordination=coordination,
             polish=polish,
         )
-        if SCHEDULERS[algorithm].short and problem.channels.size <= INLINE_ENTRIES and not polish:
-            started = time.perf_counter()
-            schedule = run()
-            if time.perf_counter() - started > deadline_seconds:
-                raise DeadlineExceededError
-            return schedule
+        if scheduler.pace == "slow":
+            job = Job(self._workers, run)
+            return await self._processes.run(job.run, job.end, deadline_seconds, gone)
+        if scheduler.pace == "anytime" or problem.channels.size > INLINE_ENTRIES or polish:
+            stop = partial(context.stop.fill, True)
+            return await self._threads.run(run, stop, deadline_seconds, gone)
+        started = time.perf_counter()
+        schedule = run()
+        if time.perf_counter() - started > deadline_seconds:
+            raise DeadlineExceededError
+        return schedule
+
+    def close(self) -> None:
+        """Take no more work and wait for what is running."""
+        self._threads.close()
+        self._processes.close()
+        self._workers.close()
+
+
+class _Lane:
+    """Threads that run solves, or wait for their processes, and a bounded queue before them."""
+
+    def __init__(self, workers: int, queue_length: int) -> None:
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="solve")
+        self._most_pending = workers + queue_length
+        self._pending = 0
+
+    async def run(
+        self,
+        work: Callable[[], Schedule],
+        interrupt: Callable[[], None],
+        deadline_seconds: float,
+        gone: Gone | None,
+    ) -> Schedule:
+        """Wait for ``work``, and ``interrupt`` it when nobody waits for it any more."""
         if self._pending >= self._most_pending:
             raise OverloadedError
         loop = asyncio.get_running_loop()
         self._pending += 1
-        work = self._threads.submit(run)
-        work.add_done_callback(lambda _: loop.call_soon_threadsafe(self._release))
-        answer = asyncio.wrap_future(work)
+        future = self._threads.submit(work)
+        future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._release))
+        answer = asyncio.wrap_future(future)
+        departure = None if gone is None else asyncio.ensure_future(gone())
+        awaited: list[asyncio.Future[Any]] = [answer] if departure is None else [answer, departure]
         try:
-            done, _ = await asyncio.wait([answer], timeout=deadline_seconds)
-        except asyncio.CancelledError:
-            context.stop[0] = True
-            work.cancel()
-            answer.add_done_callback(_ignore)
-            raise
-        if not done:
-            context.stop[0] = True
-            if work.cancel():
-                raise DeadlineExceededError
-            # It is running, and sees the flag at its next iteration: an anytime search then
-            # returns the best it has, any other raises DeadlineExceededError.
-            done, _ = await asyncio.wait([answer], timeout=GRACE_SECONDS)
-        if not done:
-            answer.add_done_callback(_ignore)
+            await asyncio.wait(
+                awaited,
+                timeout=deadline_seconds,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            if answer.done():
+                return answer.result()
+            interrupt()
+            if departure is not None and departure.done():
+                raise AbandonedError
+            # If it is running, it sees the interruption soon: an anytime search then returns the
+            # best it has, any other raises DeadlineExceededError.
+            if not future.cancel() and (await asyncio.wait([answer], timeout=GRACE_SECONDS))[0]:
+                return answer.result()
             raise DeadlineExceededError
-        return await answer
+        finally:
+            if departure is not None:
+                departure.cancel()
+            if not answer.done():
+                interrupt()
+                future.cancel()
+                answer.add_done_callback(_ignore)
 
     def _release(self) -> None:
         self._pending -= 1
 
     def close(self) -> None:
-        """Take no more work and wait for what is running."""
         self._threads.shutdown(wait=True, cancel_futures=True)
 
 

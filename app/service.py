@@ -5,10 +5,9 @@ import logging
 import time
 from collections.abc import Mapping
 
-import numpy as np
-
+from app.compilation import SMALL, compile_kernels
 from app.execution import Executor
-from app.scheduling import SCHEDULERS, Context, Problem, solve
+from app.scheduling import solve
 from app.settings import Settings
 
 logger = logging.getLogger("airsched")
@@ -48,30 +47,15 @@ class Service:
 
     def check(self) -> None:
         """Solve a small problem; raises if the answer does not verify."""
-        solve(_SMALL)
+        solve(SMALL)
 
     async def _compile(self) -> None:
         started = time.perf_counter()
         try:
-            await asyncio.to_thread(compile_kernels)
+            # Slow schedulers run in processes, which load their own.
+            await asyncio.to_thread(compile_kernels, ["short", "anytime"])
         except Exception:
             logger.exception("the kernels could not be compiled; the service will not be ready")
             return
         self._ready = True
         logger.debug("kernels ready after %.1f s", time.perf_counter() - started)
-
-
-_SMALL = Problem(np.array([[1.0, 0.2j], [0.3, 1.0]]), np.ones(2), gamma=1.0)
-
-
-def compile_kernels() -> None:
-    """Compile every scheduler's kernels, or load them from the cache, by using them once."""
-    start = Context(warm_start=np.ones(2, np.complex128))
-    for scheduler in SCHEDULERS.values():
-        for parameters in scheduler.variants():
-            solve(_SMALL, scheduler.name, parameters, start, coordination="mmse", polish=True)
-
-
-# python -m app.service, for set-up and image builds: compile now, so that no start has to.
-if __name__ == "__main__":
-    compile_kernels()

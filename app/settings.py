@@ -26,10 +26,10 @@ class Settings(BaseSettings):
     )
     solver_workers: PositiveInt = Field(
         default_factory=lambda: os.cpu_count() or 1,
-        description="Long solves that run at once; the number of cores.",
+        description="Solves that run at once in processes, and in threads.",
     )
     queue_length: PositiveInt = Field(
-        default=64, description="Long solves that may wait; beyond it the answer is 503."
+        default=64, description="Solves that may wait for either; beyond it the answer is 503."
     )
     log_level: Literal["critical", "error", "warning", "info", "debug"] = Field(
         default="info", description="Least severe level that is logged."

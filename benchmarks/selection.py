@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from app.compilation import compile_kernels
 from app.scheduling import SCHEDULERS, Problem, solve
-from app.service import compile_kernels
 from benchmarks.channels import iid_problems
 
 GAMMAS_DB = (-10, -7, -4, -1, 2, 5, 8, 11)

@@ -5,17 +5,42 @@ machinery for that would cost a request more than the search does (``make bench`
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.types import Receive, Scope, Send
 
 from app.api.security import require_key
 from app.api.timing import Timing
 from app.api.wire import answer_type, decode, encode, read_body, require_known_media_type
+from app.execution import AbandonedError
 from app.service import Service
 
-Answer = Callable[[object, Service, Timing, str], Awaitable[dict[str, Any]]]
-"""(decoded body, service, timing, media type of the answer) → fields of the answer."""
+
+class Call(NamedTuple):
+    """A request whose body has been read.
+
+    Parameters
+    ----------
+    body
+        As decoded.
+    media_type
+        Of the answer.
+    """
+
+    body: object
+    service: Service
+    timing: Timing
+    media_type: str
+    receive: Receive
+
+    async def gone(self) -> None:
+        """Return when the client has gone."""
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
+
+
+Answer = Callable[[Call], Awaitable[dict[str, Any]]]
+"""call → fields of the answer."""
 
 
 class SchedulingEndpoint:
@@ -41,7 +66,11 @@ class SchedulingEndpoint:
         service.require_ready()
         body = await read_body(receive, headers, service.settings.max_body_bytes)
         accepted = answer_type(headers)
-        answer = await self._answer(decode(body, media_type), service, timing, accepted)
+        call = Call(decode(body, media_type), service, timing, accepted, receive)
+        try:
+            answer = await self._answer(call)
+        except AbandonedError:
+            return
         content = encode(answer, accepted)
         await send(
             {

@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from app.execution import OverloadedError
 from app.scheduling import DeadlineExceededError, InvalidProblemError
 from app.service import NotReadyError
+from app.workers import WorkerDiedError
 
 MEDIA_TYPE = "application/problem+json"
 MOST_ERRORS = 20
@@ -114,6 +115,11 @@ def install(app: FastAPI) -> None:
         )
         return _respond(request, ApiError(HTTPStatus.GATEWAY_TIMEOUT, detail))
 
+    def died(request: Request, error: Exception) -> Response:
+        logger.error("a solver process died on %s %s", request.method, request.url.path)
+        detail = "The process that solved this request died; nothing else is affected. Repeat it."
+        return _respond(request, ApiError(HTTPStatus.INTERNAL_SERVER_ERROR, detail))
+
     def defect(request: Request, error: Exception) -> Response:
         logger.error("failed on %s %s", request.method, request.url.path, exc_info=error)
         detail = "The service failed on this request; the cause is in its log."
@@ -126,6 +132,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(OverloadedError, overloaded)
     app.add_exception_handler(NotReadyError, not_ready)
     app.add_exception_handler(DeadlineExceededError, late)
+    app.add_exception_handler(WorkerDiedError, died)
     app.add_exception_handler(Exception, defect)
 
 

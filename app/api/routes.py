@@ -9,7 +9,7 @@ from fastapi.routing import APIRoute
 from starlette.routing import Route
 
 from app.api import openapi
-from app.api.endpoint import SchedulingEndpoint
+from app.api.endpoint import Call, SchedulingEndpoint
 from app.api.requests import CHOICES, ScheduleRequest
 from app.api.responses import (
     AlgorithmInfo,
@@ -20,7 +20,6 @@ from app.api.responses import (
     schedule_answer,
 )
 from app.api.security import require_key
-from app.api.timing import Timing
 from app.scheduling import SCHEDULERS, Context
 from app.service import Service
 
@@ -50,18 +49,16 @@ def install(app: FastAPI) -> None:
     )(ready)
 
 
-async def schedule(
-    body: object, service: Service, timing: Timing, media_type: str
-) -> dict[str, Any]:
+async def schedule(call: Call) -> dict[str, Any]:
     """Return the receiver, the active set and the power factor for these channels.
 
     Stateless: the same request and seed give the same schedule on any replica.
     """
-    asked = ScheduleRequest.model_validate(body, context=service.limits)
+    asked = ScheduleRequest.model_validate(call.body, context=call.service.limits)
     problem = asked.problem()
-    longest = service.settings.deadline_ms
-    timing.mark("solve")
-    found = await service.executor.solve(
+    longest = call.service.settings.deadline_ms
+    call.timing.mark("solve")
+    found = await call.service.executor.solve(
         problem,
         asked.algorithm.name,
         asked.algorithm.parameters,
@@ -69,9 +66,10 @@ async def schedule(
         min(asked.deadline_ms or longest, longest) / 1e3,
         coordination=asked.coordination,
         polish=asked.polish,
+        gone=call.gone,
     )
-    timing.mark("encode")
-    return schedule_answer(asked, problem, found, media_type)
+    call.timing.mark("encode")
+    return schedule_answer(asked, problem, found, call.media_type)
 
 
 async def algorithms(request: Request) -> Any:
