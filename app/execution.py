@@ -15,8 +15,9 @@ import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
+from app import metrics
 from app.scheduling import (
     SCHEDULERS,
     Context,
@@ -40,7 +41,17 @@ Gone = Callable[[], Awaitable[None]]
 
 
 class OverloadedError(Exception):
-    """More work is waiting than the queue takes."""
+    """There is more to do than can wait.
+
+    Parameters
+    ----------
+    reason
+        ``queue`` if solves wait, ``concurrency`` if there are too many requests of any kind.
+    """
+
+    def __init__(self, reason: Literal["queue", "concurrency"]) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class AbandonedError(Exception):
@@ -59,9 +70,9 @@ class Executor:
     """
 
     def __init__(self, workers: int, queue_length: int) -> None:
-        self._threads = _Lane(workers, queue_length)
-        self._processes = _Lane(workers, queue_length)
-        self._workers = Workers()
+        self._threads = _Lane("thread", workers, queue_length)
+        self._processes = _Lane("process", workers, queue_length)
+        self._workers = Workers(metrics.WORKER_RESTARTS.inc)
 
     async def solve(
         self,
@@ -123,10 +134,12 @@ class Executor:
 class _Lane:
     """Threads that run solves, or wait for their processes, and a bounded queue before them."""
 
-    def __init__(self, workers: int, queue_length: int) -> None:
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="solve")
+    def __init__(self, name: str, workers: int, queue_length: int) -> None:
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix=f"solve-{name}")
+        self._workers = workers
         self._most_pending = workers + queue_length
         self._pending = 0
+        self._gauge = metrics.QUEUE_LENGTH.labels(name)
 
     async def run(
         self,
@@ -137,11 +150,11 @@ class _Lane:
     ) -> Schedule:
         """Wait for ``work``, and ``interrupt`` it when nobody waits for it any more."""
         if self._pending >= self._most_pending:
-            raise OverloadedError
+            raise OverloadedError("queue")
         loop = asyncio.get_running_loop()
-        self._pending += 1
+        self._count(1)
         future = self._threads.submit(work)
-        future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._release))
+        future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._count, -1))
         answer = asyncio.wrap_future(future)
         departure = None if gone is None else asyncio.ensure_future(gone())
         awaited: list[asyncio.Future[Any]] = [answer] if departure is None else [answer, departure]
@@ -169,8 +182,9 @@ class _Lane:
                 future.cancel()
                 answer.add_done_callback(_ignore)
 
-    def _release(self) -> None:
-        self._pending -= 1
+    def _count(self, more: int) -> None:
+        self._pending += more
+        self._gauge.set(max(0, self._pending - self._workers))
 
     def close(self) -> None:
         self._threads.shutdown(wait=True, cancel_futures=True)
