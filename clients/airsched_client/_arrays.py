@@ -91,7 +91,7 @@ def _without_leading_ones(name: str, array: NDArray[Any], axes: tuple[str, ...])
         hint = ""
         if array.dtype.kind != "c" and array.ndim == len(axes) + 1 and 2 in (shape[0], shape[-1]):
             hint = "; real and imaginary parts are to be joined, as real + 1j * imag"
-        raise ValueError(f"{name} must be {' × '.join(axes)}, not of shape {shape}{hint}")
+        raise ValueError(f"{name} must have the shape ({', '.join(axes)}), not {shape}{hint}")
     if array.size == 0:
         raise ValueError(f"{name} must not be empty, but is of shape {shape}")
     return array
