@@ -17,7 +17,7 @@ RNG = np.random.default_rng(61)
 MEDIA_TYPES = {"msgpack": "application/msgpack", "json": "application/json"}
 DIRECT, TO_SERVER, TO_IRS = (iid_channels(RNG, *shape) for shape in [(3, 5), (3, 4), (4, 5)])
 PHASES = np.exp(1j * np.array([0.1, -2.0, 3.0, 0.0]))
-RECEIVER = np.array([0.6, -0.0 + 0.8j, 0])
+RECEIVER = np.array([0.6, complex(-0.0, 0.8), 0])
 SCALARS = np.array([0, 1 + 2j, 0, -0.5j, 0])
 
 
