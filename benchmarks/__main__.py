@@ -2,7 +2,7 @@
 
 import argparse
 
-from benchmarks import dual_pursuit, execution, isolation, kernels, routes, selection
+from benchmarks import client, dual_pursuit, execution, isolation, kernels, routes, selection
 
 BENCHMARKS = {
     "kernels": kernels.main,
@@ -11,6 +11,7 @@ BENCHMARKS = {
     "routes": routes.main,
     "execution": execution.main,
     "isolation": isolation.main,
+    "client": client.main,
 }
 
 
