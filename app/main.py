@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from starlette.routing import Route
 
 from app import __version__
-from app.api import openapi, problems, routes
+from app.api import openapi, problems, routes, tracing
 from app.api.observer import Observer
 from app.service import Service
 from app.settings import Settings
@@ -41,7 +41,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     routes.install(app, settings)
     problems.install(app)
     paths = frozenset(route.path for route in app.routes if isinstance(route, Route))
-    app.add_middleware(Observer, routes=paths, quiet=paths & routes.PROBES)
+    annotate = tracing.annotate if settings.tracing else None
+    app.add_middleware(Observer, routes=paths, quiet=paths & routes.PROBES, annotate=annotate)
+    if settings.tracing:
+        tracing.install(app)
     # FastAPI's own way to replace the document that it would generate.
     app.openapi = lambda: openapi.document(app, routes.SCHEDULING)  # type: ignore[method-assign]
     return app

@@ -47,6 +47,10 @@ class Settings(BaseSettings):
     )
     docs: bool = Field(default=True, description="Whether `/docs` and `/openapi.json` are served.")
     metrics: bool = Field(default=True, description="Whether `/metrics` is served.")
+    tracing: bool = Field(
+        default=False,
+        description="Whether OpenTelemetry spans are sent: needs extra `tracing`.",
+    )
     log_level: Literal["critical", "error", "warning", "info", "debug"] = Field(
         default="info", description="Least severe level that is logged."
     )

@@ -3,7 +3,9 @@
 import logging
 import re
 import uuid
+from collections.abc import Callable, Mapping
 from time import perf_counter
+from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -35,6 +37,21 @@ class Observation:
         self.active: int | None = None
         self.solve_seconds: float | None = None
 
+    def fields(self, status: int, seconds: float) -> dict[str, Any]:
+        """Return what is worth a line: what is not known is left out."""
+        known = {
+            "request_id": self.request_id,
+            "status": status,
+            "duration_ms": round(seconds * 1e3, 3),
+        }
+        if self.algorithm:
+            known["algorithm"] = self.algorithm
+        if self.devices is not None:
+            known["devices"] = self.devices
+        if self.active is not None:
+            known["active"] = self.active
+        return known
+
 
 class Observer:
     """Wraps an application.
@@ -45,12 +62,21 @@ class Observer:
         Paths that metrics are kept for; all others count as one.
     quiet
         Those of them whose requests are only logged at the level ``debug``: probes.
+    annotate
+        Told what the log is told of a request, when its answer begins.
     """
 
-    def __init__(self, app: ASGIApp, routes: frozenset[str], quiet: frozenset[str]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        routes: frozenset[str],
+        quiet: frozenset[str],
+        annotate: Callable[[Mapping[str, Any]], None] | None = None,
+    ) -> None:
         self._app = app
         self._routes = routes
         self._quiet = quiet
+        self._annotate = annotate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whatever happens inside."""
@@ -68,6 +94,8 @@ class Observer:
                 status = message["status"]
                 identity = (b"x-request-id", observation.request_id.encode())
                 message["headers"] = [*message["headers"], identity, *SAFE_HEADERS]
+                if self._annotate is not None:
+                    self._annotate(observation.fields(status, perf_counter() - started))
             await send(message)
 
         try:
@@ -97,17 +125,7 @@ class Observer:
             active(observation.active)
         level = logging.DEBUG if route in self._quiet else logging.INFO
         if logger.isEnabledFor(level):
-            fields = {
-                "request_id": observation.request_id,
-                "status": status,
-                "duration_ms": round(seconds * 1e3, 3),
-            }
-            if observation.algorithm:
-                fields["algorithm"] = observation.algorithm
-            if observation.devices is not None:
-                fields["devices"] = observation.devices
-            if observation.active is not None:
-                fields["active"] = observation.active
+            fields = observation.fields(status, seconds)
             # A path can hold anything: a line of the log stays one line.
             shown = ascii(path[:200])[1:-1]
             logger.log(level, "%s %s", method, shown, extra={"fields": fields})
