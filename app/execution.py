@@ -7,10 +7,13 @@
 - Slow ones run in processes, which are killed when nobody waits any more: at the deadline, and when
   the client has gone. However slow they are, they take no thread and no lock from the others.
 
-Threads and processes each have a bounded queue.
+Threads and processes each have a bounded queue. A burst may fill it; but where solves have waited
+for a thread all the time for :data:`BURST_SECONDS`, more comes than is done, and whoever is let in
+then would only wait: as many may wait as run, and the others are told at once.
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -35,6 +38,9 @@ INLINE_ENTRIES = 1000
 
 GRACE_SECONDS = 0.05
 """How long after the deadline a running solve may take to end."""
+
+BURST_SECONDS = 0.1
+"""How long the queue for a thread may hold more solves than there are threads."""
 
 Gone = Callable[[], Awaitable[None]]
 """Waits until nobody wants the answer any more."""
@@ -70,8 +76,8 @@ class Executor:
     """
 
     def __init__(self, workers: int, queue_length: int) -> None:
-        self._threads = _Lane("thread", workers, queue_length)
-        self._processes = _Lane("process", workers, queue_length)
+        self._threads = _Lane("thread", workers, queue_length, BURST_SECONDS)
+        self._processes = _Lane("process", workers, queue_length, math.inf)
         self._workers = Workers(metrics.WORKER_RESTARTS.inc)
 
     async def solve(
@@ -132,13 +138,21 @@ class Executor:
 
 
 class _Lane:
-    """Threads that run solves, or wait for their processes, and a bounded queue before them."""
+    """Threads that run solves, or wait for their processes, and a bounded queue before them.
 
-    def __init__(self, name: str, workers: int, queue_length: int) -> None:
+    Parameters
+    ----------
+    burst_seconds
+        How long solves may be waiting before only as many may wait as run.
+    """
+
+    def __init__(self, name: str, workers: int, queue_length: int, burst_seconds: float) -> None:
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix=f"solve-{name}")
         self._workers = workers
-        self._most_pending = workers + queue_length
+        self._queue_length = queue_length
+        self._burst_seconds = burst_seconds
         self._pending = 0
+        self._waiting_since = math.inf
         self._gauge = metrics.QUEUE_LENGTH.labels(name)
 
     async def run(
@@ -149,7 +163,7 @@ class _Lane:
         gone: Gone | None,
     ) -> Schedule:
         """Wait for ``work``, and ``interrupt`` it when nobody waits for it any more."""
-        if self._pending >= self._most_pending:
+        if self._pending - self._workers >= self._most_waiting():
             raise OverloadedError("queue")
         loop = asyncio.get_running_loop()
         self._count(1)
@@ -182,9 +196,19 @@ class _Lane:
                 future.cancel()
                 answer.add_done_callback(_ignore)
 
+    def _most_waiting(self) -> int:
+        if time.monotonic() - self._waiting_since < self._burst_seconds:
+            return self._queue_length
+        return min(self._queue_length, self._workers)
+
     def _count(self, more: int) -> None:
         self._pending += more
-        self._gauge.set(max(0, self._pending - self._workers))
+        waiting = max(0, self._pending - self._workers)
+        if waiting == 0:
+            self._waiting_since = math.inf
+        elif self._waiting_since == math.inf:
+            self._waiting_since = time.monotonic()
+        self._gauge.set(waiting)
 
     def close(self) -> None:
         self._threads.shutdown(wait=True, cancel_futures=True)

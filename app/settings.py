@@ -29,7 +29,7 @@ class Settings(BaseSettings):
         description="Solves that run at once in processes, and in threads.",
     )
     queue_length: PositiveInt = Field(
-        default=64, description="Solves that may wait for either; beyond it the answer is 503."
+        default=16, description="Solves that may wait for either; beyond it the answer is 503."
     )
     workers: PositiveInt = Field(
         default=1, description="Processes that serve requests, each with solver workers of its own."
