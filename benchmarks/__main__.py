@@ -2,7 +2,16 @@
 
 import argparse
 
-from benchmarks import client, dual_pursuit, execution, isolation, kernels, routes, selection
+from benchmarks import (
+    client,
+    dual_pursuit,
+    execution,
+    isolation,
+    kernels,
+    overload,
+    routes,
+    selection,
+)
 
 BENCHMARKS = {
     "kernels": kernels.main,
@@ -11,6 +20,7 @@ BENCHMARKS = {
     "routes": routes.main,
     "execution": execution.main,
     "isolation": isolation.main,
+    "overload": overload.main,
     "client": client.main,
 }
 
