@@ -11,13 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from app.scheduling import (
-    SCHEDULERS,
     Context,
     DeadlineExceededError,
+    IrsProblem,
     Method,
     Parameters,
     Problem,
     Schedule,
+    schedulers_of,
     solve,
 )
 
@@ -50,7 +51,7 @@ class Executor:
 
     async def solve(
         self,
-        problem: Problem,
+        problem: Problem | IrsProblem,
         algorithm: str,
         parameters: Parameters,
         context: Context,
@@ -79,7 +80,8 @@ class Executor:
             coordination=coordination,
             polish=polish,
         )
-        if SCHEDULERS[algorithm].short and problem.channels.size <= INLINE_ENTRIES and not polish:
+        scheduler = schedulers_of(problem)[algorithm]
+        if scheduler.short and problem.entries <= INLINE_ENTRIES and not polish:
             started = time.perf_counter()
             schedule = run()
             if time.perf_counter() - started > deadline_seconds:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from app.execution import Executor
-from app.scheduling import SCHEDULERS, Context, Problem, solve
+from app.scheduling import Context, IrsProblem, Problem, schedulers_of, solve
 from app.settings import Settings
 
 logger = logging.getLogger("airsched")
@@ -26,6 +26,7 @@ class Service:
         self.limits: Mapping[str, int] = {
             "antennas": settings.max_antennas,
             "devices": settings.max_devices,
+            "elements": settings.max_elements,
         }
         self.executor = Executor(settings.solver_workers, settings.queue_length)
         self._compiling: asyncio.Task[None] | None = None
@@ -62,14 +63,16 @@ class Service:
 
 
 _SMALL = Problem(np.array([[1.0, 0.2j], [0.3, 1.0]]), np.ones(2), gamma=1.0)
+_SMALL_IRS = IrsProblem(_SMALL.channels, np.ones((2, 2)), np.eye(2), np.ones(2), gamma=1.0)
 
 
 def compile_kernels() -> None:
     """Compile every scheduler's kernels, or load them from the cache, by using them once."""
     start = Context(warm_start=np.ones(2, np.complex128))
-    for scheduler in SCHEDULERS.values():
-        for parameters in scheduler.variants():
-            solve(_SMALL, scheduler.name, parameters, start, coordination="mmse", polish=True)
+    for problem in (_SMALL, _SMALL_IRS):
+        for scheduler in schedulers_of(problem).values():
+            for parameters in scheduler.variants():
+                solve(problem, scheduler.name, parameters, start, coordination="mmse", polish=True)
 
 
 # python -m app.service, for set-up and image builds: compile now, so that no start has to.

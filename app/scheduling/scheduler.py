@@ -18,7 +18,6 @@ from typing import (
 import numpy as np
 from annotated_types import Ge, GroupedMetadata, Gt, Le, Lt
 
-from app.scheduling.problem import Problem
 from app.scheduling.types import ComplexArray, MaskArray
 
 Stopped = Literal["converged", "deadline", "limit"]
@@ -80,12 +79,15 @@ class Selection(NamedTuple):
         (N,) complex; its norm and phase do not matter.
     active
         (K,) mask of the scheduled devices.
+    phases
+        (M,) complex, of the surface; None where there is none.
     """
 
     receiver: ComplexArray
     active: MaskArray
     iterations: int
     stopped: Stopped = "converged"
+    phases: ComplexArray | None = None
 
 
 @dataclass(frozen=True)
@@ -99,26 +101,31 @@ class Scheduler:
     parameters
         Its :class:`Parameters`.
     select
-        (problem, parameters, context) → :class:`Selection`.
+        (problem, parameters, context) → :class:`Selection`; the problem is a ``Problem``, or an
+        ``IrsProblem`` for an algorithm that tunes a surface.
     keeps_tolerance
         False only where devices are scheduled whatever the error.
+    uses_surface
+        False only where, of a problem with a surface, only the direct channels count.
     symmetric
         Whether neither the order of the devices nor the seed matters.
     short
         Whether a small problem takes it less time than a hop to a thread, for any parameters.
-    most_devices
-        The largest K that it takes; None for any.
+    most_devices, most_elements
+        The largest K and, with a surface, M that it takes; None for any.
     """
 
     name: str
     summary: str
     reference: str
     parameters: type[Parameters]
-    select: Callable[[Problem, Any, Context], Selection]
+    select: Callable[[Any, Any, Context], Selection]
     keeps_tolerance: bool = True
+    uses_surface: bool = True
     symmetric: bool = True
     short: bool = True
     most_devices: int | None = None
+    most_elements: int | None = None
 
     def variants(self) -> Iterator[Parameters]:
         """Yield the default parameters once for every choice of one of them.
