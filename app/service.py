@@ -63,7 +63,9 @@ class Service:
 
 
 _SMALL = Problem(np.array([[1.0, 0.2j], [0.3, 1.0]]), np.ones(2), gamma=1.0)
-_SMALL_IRS = IrsProblem(_SMALL.channels, np.ones((2, 2)), np.eye(2), np.ones(2), gamma=1.0)
+_SMALL_IRS = IrsProblem(
+    _SMALL.channels, _SMALL.channels, _SMALL.channels, _SMALL.weights, gamma=1.0
+)
 
 
 def compile_kernels() -> None:

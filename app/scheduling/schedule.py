@@ -81,8 +81,8 @@ def verify(
 ) -> None:
     r"""Check a schedule against the formulas, from the problem's own numbers alone.
 
-    With a surface :math:`|\mu_m| = 1`, on the grid if there is one (all zero unless ``uses_surface``),
-    and the channels are :math:`h_k(\mu)`:
+    With a surface :math:`|\mu_m| = 1`, on the grid if there is one (all zero unless
+    ``uses_surface``), and the channels are :math:`h_k(\mu)`:
 
     - :math:`\|c\| = 1`, and nobody but the active devices transmits;
     - :math:`|\psi_k|^2 \le P`;

@@ -1,8 +1,8 @@
 r"""The phases of a surface: which there are, and the policies that tune them.
 
-A policy is the :math:`\mathcal P` of the paper's Algorithm 2: for a receiver and weights it looks for
-the parameters of the channel that maximise :math:`c^H H(\mu) W H(\mu)^H c`. What the policies do is
-in :mod:`app.scheduling.kernels.surface`. Another one is another branch of ``update_phases`` there,
+A policy is the :math:`\mathcal P` of the paper's Algorithm 2: for a receiver and weights it looks
+for the parameters of the channel that maximise :math:`c^H H(\mu) W H(\mu)^H c`. What they do is in
+:mod:`app.scheduling.kernels.surface`. Another one is another branch of ``update_phases`` there,
 and a name here; another parametrisation of the channel is another ``Surface``, ``tuned_channels``
 and ``update_phases``, and nothing of the pursuit changes.
 """
@@ -48,13 +48,14 @@ class PhaseGrid:
         if self.bits is not None:
             step = 2 * np.pi / self.levels
             angles = step * np.round(angles / step)
-        return np.exp(1j * angles)
+        return np.asarray(np.exp(1j * angles))
 
     def random(self, rng: np.random.Generator, count: int) -> ComplexArray:
         """Draw ``count`` allowed phases, all equally likely."""
-        if self.bits is None:
-            return np.exp(2j * np.pi * rng.random(count))
-        return np.exp(2j * np.pi / self.levels * rng.integers(self.levels, size=count))
+        turns = rng.random(count)
+        if self.bits is not None:
+            turns = np.floor(turns * self.levels) / self.levels
+        return np.asarray(np.exp(2j * np.pi * turns))
 
     def holds(self, phases: ComplexArray) -> bool:
         """Return whether all ``phases`` are allowed, but for rounding."""

@@ -1,6 +1,6 @@
 r"""The scheduling problem with a reflecting surface, frozen and checked.
 
-The surface turns what element m reflects by a phase :math:`\mu_m`, so that device k is heard through
+The surface turns what element m reflects by a phase :math:`\mu_m`, so that device k's channel is
 
 .. math:: h_k(\mu) = h_k^0 + T \operatorname{diag}(g_k)\,\mu, \qquad
     H(\mu) = H^0 + T \operatorname{diag}(\mu)\,G .

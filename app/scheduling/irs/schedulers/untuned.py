@@ -4,8 +4,8 @@ random_phases
     Every phase is drawn at random, by the seed of the request; then the devices are scheduled for
     that channel as if it were given.
 no_irs
-    The surface is left out: the devices are scheduled for the direct channels :math:`H^0` alone. The
-    phases answered are zero, so that what is answered still refers to :math:`H(\mu)`.
+    The surface is left out: the devices are scheduled for the direct channels :math:`H^0` alone.
+    The phases answered are zero, so that what is answered still refers to :math:`H(\mu)`.
 
 Cost: that of the algorithm without a surface, and O(MKN) for the channel.
 """
@@ -56,9 +56,7 @@ def select_no_irs(
 def _schedule(problem: Problem, parameters: UntunedParameters, context: Context) -> Selection:
     if parameters.scheduled_by == "dual_pursuit":
         return dual_pursuit.select(problem, dual_pursuit.DualPursuitParameters(), context)
-    return matching_pursuit.select(
-        problem, matching_pursuit.MatchingPursuitParameters(), context
-    )
+    return matching_pursuit.select(problem, matching_pursuit.MatchingPursuitParameters(), context)
 
 
 SCHEDULERS = (
