@@ -74,6 +74,9 @@ class IrsProblem:
     which they are given does not matter.
     """
 
+    reflects: bool = field(init=False, repr=False)
+    """Whether any phase makes any difference to the channels."""
+
     def __post_init__(self) -> None:
         without_surface = self._without_surface()
         antennas, devices = without_surface.antennas, without_surface.devices
@@ -118,6 +121,7 @@ class IrsProblem:
         object.__setattr__(self, "csi_error", without_surface.csi_error)
         object.__setattr__(self, "without_surface", without_surface)
         object.__setattr__(self, "order", np.argsort(-strengths, kind="stable"))
+        object.__setattr__(self, "reflects", bool(strengths.any()))
         object.__setattr__(self, "initial_phases", self._start(elements))
 
     def __reduce__(self) -> tuple[object, ...]:
