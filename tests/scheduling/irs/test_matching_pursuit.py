@@ -1,4 +1,4 @@
-"""Algorithm 2 against its plain NumPy version, and against Algorithm 1 where nothing is reflected."""
+"""Algorithm 2 against its plain NumPy version, and against phases at random."""
 
 from dataclasses import replace
 
