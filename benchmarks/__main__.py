@@ -2,12 +2,13 @@
 
 import argparse
 
-from benchmarks import dual_pursuit, execution, kernels, routes, selection
+from benchmarks import dual_pursuit, execution, irs, kernels, routes, selection
 
 BENCHMARKS = {
     "kernels": kernels.main,
     "selection": selection.main,
     "dual_pursuit": dual_pursuit.main,
+    "irs": irs.main,
     "routes": routes.main,
     "execution": execution.main,
 }

@@ -105,7 +105,7 @@ def test_at_the_deadline_it_answers_with_what_it_has(monkeypatch):
         rng,
         direct=iid_channels(rng, 4, 10),
         weights=np.ones(10),
-        gamma=1,
+        gamma=0.03,
         irs_to_server=iid_channels(rng, 4, 6),
         devices_to_irs=iid_channels(rng, 6, 10),
     )

@@ -23,6 +23,7 @@ Cost: that of dual pursuit and Algorithm 2, and up to 20 alternations of O(MKN) 
 joins or is refused. At the deadline it answers with the best so far.
 """
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -95,6 +96,11 @@ class _Search:
         self.phases = problem.start()
         self.served: MaskArray = np.zeros(problem.devices, np.bool_)
 
+    @property
+    def complete(self) -> bool:
+        """Whether everyone is served whom any phases could serve."""
+        return bool(self.served[self._servable].all())
+
     def untuned(self, phases: ComplexArray, receiver: ComplexArray | None) -> Selection:
         """Run dual pursuit for these phases, from this receiver, and keep it if it is the best."""
         context = replace(self._context, warm_start=receiver)
@@ -105,7 +111,7 @@ class _Search:
         return found
 
     def algorithm_2(self) -> tuple[ComplexArray, ComplexArray]:
-        """Run Algorithm 2, keep it if it is the best, and return its receiver and phases."""
+        """Run Algorithm 2, keep it if it is the best, and return its phases and receiver."""
         phases = self._problem.start()
         receiver, _, iterations, _ = joint_pursuit(
             self._problem.surface(),
@@ -117,7 +123,7 @@ class _Search:
         )
         self.iterations += iterations
         self._consider(receiver, phases)
-        return receiver, phases
+        return phases, receiver
 
     def grow(self, receiver: ComplexArray, phases: ComplexArray) -> None:
         """Take in as many devices as can join those that ``receiver`` serves."""
@@ -192,6 +198,27 @@ def _scaled_surface(problem: IrsProblem) -> tuple[Surface, RealArray]:
     return scaled, reach * factors
 
 
+def _further_starts(
+    problem: IrsProblem,
+    parameters: IrsDualPursuitParameters,
+    context: Context,
+    search: _Search,
+) -> Iterator[tuple[ComplexArray, ComplexArray | None]]:
+    """Yield phases, each with a receiver if one is known."""
+    if search.complete:
+        return
+    yield search.algorithm_2()
+    if problem.phase_bits is not None:
+        free = select(replace(problem, phase_bits=None), parameters, context)
+        search.iterations += free.iterations
+        yield problem.grid.nearest(np.asarray(free.phases)), free.receiver
+    rng = np.random.default_rng(context.seed)
+    for _ in range(parameters.starts - 2):
+        phases = problem.start()
+        phases[problem.order] = problem.grid.random(rng, problem.elements)
+        yield phases, None
+
+
 def select(
     problem: IrsProblem, parameters: IrsDualPursuitParameters, context: Context
 ) -> Selection:
@@ -203,17 +230,10 @@ def select(
         return found._replace(phases=problem.start())
     search.grow(found.receiver, problem.start())
     with suppress(DeadlineExceededError):
-        receiver, phases = search.algorithm_2()
-        search.grow(search.untuned(phases, receiver).receiver, phases)
-        if problem.phase_bits is not None:
-            free = select(replace(problem, phase_bits=None), parameters, context)
-            search.iterations += free.iterations
-            phases = problem.grid.nearest(np.asarray(free.phases))
-            search.grow(search.untuned(phases, free.receiver).receiver, phases)
-        rng = np.random.default_rng(context.seed)
-        for _ in range(parameters.starts - 2):
-            phases[problem.order] = problem.grid.random(rng, problem.elements)
-            search.grow(search.untuned(phases, None).receiver, phases)
+        for phases, receiver in _further_starts(problem, parameters, context, search):
+            search.grow(search.untuned(phases, receiver).receiver, phases)
+            if search.complete:
+                break
     if search.served.any():
         search.raise_level()
     elif context.stop[0]:
