@@ -25,7 +25,8 @@ def iid_problems(
 
 
 SERVER = np.array([0.0, 0.0])
-SURFACE = np.array([0.0, 10.0])
+BESIDE_SERVER, AMID_DEVICES = np.array([0.0, 10.0]), np.array([50.0, 10.0])
+"""Where the surface may be."""
 DEVICES = np.array([50.0, 0.0])
 RADIUS = 10.0
 OBSTRUCTED, CLEAR = 4.0, 2.2
@@ -37,27 +38,33 @@ RICIAN = 10**0.5
 
 
 def irs_problems(
-    count: int, elements: int, gamma_db: float, seed: int = 0, phase_bits: int | None = None
+    count: int,
+    elements: int,
+    gamma_db: float,
+    seed: int = 0,
+    *,
+    phase_bits: int | None = None,
+    place: RealArray = BESIDE_SERVER,
 ) -> list[IrsProblem]:
     """Return ``count`` problems with K = 20, N = 6 and unit weights, the same at every call.
 
-    The server is at the origin, a surface of ``elements`` beside it at (0, 10 m), the devices are
-    uniform in a disc of 10 m around (50 m, 0). Server and surface are uniform linear arrays along
-    the first axis, half a wavelength apart. The direct channels are Rayleigh with an exponent of 4
-    (obstructed), those to and from the surface Rician with 5 dB and an exponent of 2.2; 30 dB are
-    lost at one metre. All is divided by the amplitude of a direct channel at 50 m, so that γ is
-    relative to it.
+    The server is at the origin, a surface of ``elements`` beside it at (0, 10 m) unless another
+    ``place`` is given, the devices are uniform in a disc of 10 m around (50 m, 0). Server and
+    surface are uniform linear arrays along the first axis, half a wavelength apart. The direct
+    channels are Rayleigh with an exponent of 4 (obstructed), those to and from the surface Rician
+    with 5 dB and an exponent of 2.2; 30 dB are lost at one metre. All is divided by the amplitude
+    of a direct channel at 50 m, so that γ is relative to it.
     """
     rng = np.random.default_rng(seed)
     gamma = 10 ** (gamma_db / 10)
     return [
-        IrsProblem(*irs_channels(rng, 6, 20, elements), np.ones(20), gamma, phase_bits=phase_bits)
-        for _ in range(count)
+        IrsProblem(*channels, np.ones(20), gamma, phase_bits=phase_bits)
+        for channels in (irs_channels(rng, 6, 20, elements, place) for _ in range(count))
     ]
 
 
 def irs_channels(
-    rng: np.random.Generator, antennas: int, devices: int, elements: int
+    rng: np.random.Generator, antennas: int, devices: int, elements: int, surface: RealArray
 ) -> tuple[ComplexArray, ComplexArray, ComplexArray]:
     """Return H⁰ (N, K), T (N, M) and G (M, K) of :func:`irs_problems`."""
     angles = rng.uniform(0, 2 * np.pi, devices)
@@ -65,10 +72,10 @@ def irs_channels(
     places = DEVICES + np.stack([radii * np.cos(angles), radii * np.sin(angles)], axis=1)
     unit = np.sqrt(REFERENCE_LOSS * 50.0**-OBSTRUCTED)
     direct = iid_channels(rng, antennas, devices) * _amplitudes(places - SERVER, OBSTRUCTED)
-    arrival = np.outer(_steering(antennas, SURFACE - SERVER), _steering(elements, SERVER - SURFACE))
-    to_server = _rician(rng, arrival) * _amplitudes(SURFACE - SERVER, CLEAR)
-    departures = np.stack([_steering(elements, place - SURFACE) for place in places], axis=1)
-    to_surface = _rician(rng, departures) * _amplitudes(places - SURFACE, CLEAR)
+    arrival = np.outer(_steering(antennas, surface - SERVER), _steering(elements, SERVER - surface))
+    to_server = _rician(rng, arrival) * _amplitudes(surface - SERVER, CLEAR)
+    departures = np.stack([_steering(elements, place - surface) for place in places], axis=1)
+    to_surface = _rician(rng, departures) * _amplitudes(places - surface, CLEAR)
     return direct / unit, to_server, to_surface / unit
 
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from app.scheduling import Context, DeadlineExceededError, IrsProblem, solve
+from app.scheduling import IRS_SCHEDULERS, Context, DeadlineExceededError, IrsProblem, solve
 from app.scheduling.irs.schedulers import dual_pursuit as module
 from app.scheduling.irs.schedulers.dual_pursuit import IrsDualPursuitParameters
 from app.scheduling.kernels.joint_level import raise_level
@@ -18,7 +18,10 @@ def test_never_fewer_than_algorithm_2_or_than_without_tuning_on_any_instance():
     for seed in range(60):
         problem = random_irs_problem(rng)
         dual = solve(problem, "dual_pursuit", context=Context(seed)).active.size
-        pursuit = solve(problem, "matching_pursuit").active.size
+        pursuit = max(
+            solve(problem, "matching_pursuit", parameters).active.size
+            for parameters in IRS_SCHEDULERS["matching_pursuit"].variants()
+        )
         untuned = solve(
             problem.tuned(problem.start()), "dual_pursuit", context=Context(seed)
         ).active.size

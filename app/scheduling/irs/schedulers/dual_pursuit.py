@@ -15,9 +15,9 @@ The starts are the phases given with the problem, those of Algorithm 2
 solution without it, put on the grid. Tuning for everybody at once would aim the surface at whoever
 is strongest; tuning for those who are served and one more does not.
 
-Whatever serves most is kept, Algorithm 2's own schedule and that without tuning included: there
-are never fewer devices than in either. At last the level of the best set is raised as far as it
-goes, for the least computation error.
+Whatever serves most is kept, that without tuning and Algorithm 2's own schedule included (with its
+default δ, whatever its policy): there are never fewer devices than in either. At last the level of
+the best set is raised as far as it goes, for the least computation error.
 
 Cost: that of dual pursuit and Algorithm 2, and up to 20 alternations of O(MKN) for each device that
 joins or is refused. At the deadline it answers with the best so far.
@@ -111,19 +111,19 @@ class _Search:
         return found
 
     def algorithm_2(self) -> tuple[ComplexArray, ComplexArray]:
-        """Run Algorithm 2, keep it if it is the best, and return its phases and receiver."""
-        phases = self._problem.start()
-        receiver, _, iterations, _ = joint_pursuit(
-            self._problem.surface(),
-            self._problem.required_gains,
-            DELTA,
-            POLICIES["mm"],
-            phases,
-            self._context.stop,
-        )
-        self.iterations += iterations
-        self._consider(receiver, phases)
-        return phases, receiver
+        """Run Algorithm 2 with every policy, and return the phases and receiver of the best."""
+        surface = self._problem.surface()
+        most, best = -1, (self.phases, self.receiver)
+        for policy in POLICIES.values():
+            phases = self._problem.start()
+            receiver, _, iterations, _ = joint_pursuit(
+                surface, self._problem.required_gains, DELTA, policy, phases, self._context.stop
+            )
+            self.iterations += iterations
+            served = self._consider(receiver, phases)
+            if served > most:
+                most, best = served, (phases, receiver)
+        return best
 
     def grow(self, receiver: ComplexArray, phases: ComplexArray) -> None:
         """Take in as many devices as can join those that ``receiver`` serves."""
@@ -174,12 +174,14 @@ class _Search:
         responses = receiver.conj() @ tuned_channels(self._scaled, phases)
         return np.asarray(np.abs(responses) / np.linalg.norm(receiver))
 
-    def _consider(self, receiver: ComplexArray, phases: ComplexArray) -> None:
-        """Keep this receiver with these phases if it serves more than the best so far."""
+    def _consider(self, receiver: ComplexArray, phases: ComplexArray) -> int:
+        """Keep this if it serves more than the best so far; return how many it serves."""
         unit = receiver / np.linalg.norm(receiver)
         served = self._problem.tuned(phases).served(unit)
-        if np.count_nonzero(served) > np.count_nonzero(self.served):
+        count = int(np.count_nonzero(served))
+        if count > np.count_nonzero(self.served):
             self.receiver, self.phases, self.served = unit, phases.copy(), served
+        return count
 
 
 def _scaled_surface(problem: IrsProblem) -> tuple[Surface, RealArray]:
