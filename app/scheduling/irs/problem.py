@@ -204,6 +204,8 @@ class IrsProblem:
             np.array(self.irs_to_server),
             self.devices_to_irs.real.copy(),
             self.devices_to_irs.imag.copy(),
+            self.devices_to_irs.T.real.copy(),
+            self.devices_to_irs.T.imag.copy(),
             np.array(self.order),
             self.grid.levels,
         )

@@ -67,8 +67,11 @@ def test_slope_is_that_of_the_quadratic_form(seed):
     matrix, linear, _ = plain_joint_pursuit.quadratic_form(
         problem.direct, problem.irs_to_server, problem.devices_to_irs, weights, receiver
     )
-    slopes = [kernels.slope(responses, m, weights) for m in range(problem.elements)]
-    np.testing.assert_allclose(slopes, matrix @ phases + linear, rtol=1e-9, atol=1e-12)
+    expected = matrix @ phases + linear
+    single = [kernels.slope(responses, m, weights) for m in range(problem.elements)]
+    np.testing.assert_allclose(single, expected, rtol=1e-9, atol=1e-12)
+    together = kernels.slopes(surface, responses, weights)
+    np.testing.assert_allclose(together, expected, rtol=1e-9, atol=1e-12)
 
 
 @every_policy

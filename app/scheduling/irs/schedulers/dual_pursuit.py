@@ -196,6 +196,8 @@ def _scaled_surface(problem: IrsProblem) -> tuple[Surface, RealArray]:
         direct_imag=surface.direct_imag * factors,
         to_surface_real=surface.to_surface_real * factors,
         to_surface_imag=surface.to_surface_imag * factors,
+        by_device_real=surface.by_device_real * factors[:, None],
+        by_device_imag=surface.by_device_imag * factors[:, None],
     )
     return scaled, reach * factors
 
