@@ -188,7 +188,7 @@ def speed() -> None:
 
 def _kernel(problem: IrsProblem, policy: PhaseUpdate) -> tuple[int, int]:
     _, active, _, alternations = joint_pursuit(
-        problem.surface(),
+        problem.surface,
         problem.required_gains,
         0.55,
         POLICIES[policy],

@@ -287,7 +287,8 @@ def test_a_missed_deadline_is_504_and_an_anytime_answer_says_so(client):
         "gamma_db": -12,
     }
     assert_problem(client.post("/schedule/irs", json={**body, "deadline_ms": 5}), 504)
-    anytime = {**body, "algorithm": "dual_pursuit", "deadline_ms": 1000}
+    many = {"name": "dual_pursuit", "starts": 1000}
+    anytime = {**ASK, "gamma_db": -9, "algorithm": many, "deadline_ms": 400}
     answer = post(client, anytime)
     IrsScheduleAnswer.model_validate(answer)
     assert answer["stopped"] == "deadline"

@@ -10,6 +10,7 @@ Maximise :math:`|S|` over :math:`\mu`, the receiver :math:`c` and the set :math:
 """
 
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -196,20 +197,23 @@ class IrsProblem:
         """Return a copy of the initial phases (M,), for an algorithm to change."""
         return np.array(self.initial_phases)
 
+    @cached_property
     def surface(self) -> Surface:
-        """Return the channels as the kernels take them."""
+        """The channels as the kernels take them, who only read them."""
         return Surface(
             self.direct.real.copy(),
             self.direct.imag.copy(),
             np.array(self.irs_to_server),
             self.devices_to_irs.real.copy(),
             self.devices_to_irs.imag.copy(),
+            self.devices_to_irs.T.real.copy(),
+            self.devices_to_irs.T.imag.copy(),
             np.array(self.order),
             self.grid.levels,
         )
 
     def tuned(self, phases: ComplexArray) -> Problem:
         """Return the problem that is left when the surface has these ``phases`` (M,)."""
-        channels = tuned_channels(self.surface(), phases)
+        channels = tuned_channels(self.surface, phases)
         channels.flags.writeable = False
         return replace(self.without_surface, channels=channels)

@@ -33,7 +33,7 @@ from app.scheduling.kernels.surface import (
     Surface,
     allowed_phase,
     respond,
-    slope,
+    slopes,
     tuned_channels,
     turn,
     work_space,
@@ -93,22 +93,22 @@ def ascend(
     """Raise the bound by steps of all elements at once; return the length of the last one."""
     elements = phases.shape[0]
     weights, other = np.zeros(responses.real.shape[0]), np.zeros(responses.real.shape[0])
-    slopes = np.empty(elements, np.complex128)
+    towards = np.empty(elements, np.complex128)
     before = phases.copy()
     real, imag = responses.real.copy(), responses.imag.copy()
     value = soft_level(responses, members, count, weights)
     fresh = True
     for _ in range(STEPS):
         if fresh:
+            towards[:] = slopes(surface, responses, weights)
             total = 0.0
             for m in surface.order:
-                slopes[m] = slope(responses, m, weights)
-                total += abs(slopes[m])
+                total += abs(towards[m])
             if not total > 0.0:
                 break
         factor = length * elements / total
         for m in surface.order:
-            phases[m] = allowed_phase(before[m] + factor * slopes[m], 0)
+            phases[m] = allowed_phase(before[m] + factor * towards[m], 0)
             turn(responses, m, phases[m] - before[m])
         trial = soft_level(responses, members, count, other)
         fresh = trial > value

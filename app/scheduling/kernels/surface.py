@@ -19,8 +19,8 @@ BCD
 With a grid of phases either takes the allowed phase closest to that of :math:`z_m`, which is the
 best one for the same function: f never falls, and the phases are on the grid all along.
 
-Real and imaginary parts are separate arrays, and the devices the last axis: then the loops over
-devices run on whole vectors.
+Real and imaginary parts are separate arrays, and the axis of the inner loop is the last one: then
+the loops run on whole vectors. For this G is kept both ways.
 """
 
 import math
@@ -48,8 +48,8 @@ class Surface(NamedTuple):
     """The channels, and what the phases may be.
 
     ``direct_real``, ``direct_imag`` (N, K); ``to_server`` (N, M) complex; ``to_surface_real``,
-    ``to_surface_imag`` (M, K); ``order`` (M,), in which elements are visited; ``levels`` of a
-    phase, 0 for any.
+    ``to_surface_imag`` (M, K), and the same as ``by_device_real``, ``by_device_imag`` (K, M);
+    ``order`` (M,), in which elements are visited; ``levels`` of a phase, 0 for any.
     """
 
     direct_real: RealArray
@@ -57,15 +57,22 @@ class Surface(NamedTuple):
     to_server: ComplexArray
     to_surface_real: RealArray
     to_surface_imag: RealArray
+    by_device_real: RealArray
+    by_device_imag: RealArray
     order: IndexArray
     levels: int
 
 
 class Responses(NamedTuple):
-    """Work space for y and r: ``real``, ``imag`` (K,); ``reflected_real``, ``…_imag`` (M, K)."""
+    """What a receiver hears.
+
+    ``real``, ``imag`` (K,) of y; ``through`` (M,) complex, cᴴt_m; ``reflected_real``,
+    ``reflected_imag`` (M, K) of r.
+    """
 
     real: RealArray
     imag: RealArray
+    through: ComplexArray
     reflected_real: RealArray
     reflected_imag: RealArray
 
@@ -77,6 +84,7 @@ def work_space(surface: Surface) -> Responses:
     return Responses(
         np.empty(devices),
         np.empty(devices),
+        np.empty(elements, np.complex128),
         np.empty((elements, devices)),
         np.empty((elements, devices)),
     )
@@ -86,21 +94,19 @@ def work_space(surface: Surface) -> Responses:
 def tuned_channels(surface: Surface, phases: ComplexArray) -> ComplexArray:
     """Return H(μ) (N, K) = H⁰ + T diag(μ) G."""
     antennas, devices = surface.direct_real.shape
-    channels = np.empty((antennas, devices), np.complex128)
-    real, imag = np.empty(devices), np.empty(devices)
+    real, imag = surface.direct_real.copy(), surface.direct_imag.copy()
     to_real, to_imag = surface.to_surface_real, surface.to_surface_imag
-    for n in range(antennas):
-        for k in range(devices):
-            real[k] = surface.direct_real[n, k]
-            imag[k] = surface.direct_imag[n, k]
-        for m in surface.order:
+    for m in surface.order:
+        for n in range(antennas):
             factor = surface.to_server[n, m] * phases[m]
             first, second = factor.real, factor.imag
             for k in range(devices):
-                real[k] += first * to_real[m, k] - second * to_imag[m, k]
-                imag[k] += first * to_imag[m, k] + second * to_real[m, k]
+                real[n, k] += first * to_real[m, k] - second * to_imag[m, k]
+                imag[n, k] += first * to_imag[m, k] + second * to_real[m, k]
+    channels = np.empty((antennas, devices), np.complex128)
+    for n in range(antennas):
         for k in range(devices):
-            channels[n, k] = complex(real[k], imag[k])
+            channels[n, k] = complex(real[n, k], imag[n, k])
     return channels
 
 
@@ -119,8 +125,8 @@ def allowed_phase(value: complex, levels: int) -> complex:
 def respond(
     surface: Surface, receiver: ComplexArray, phases: ComplexArray, responses: Responses
 ) -> None:
-    """Write y and r for this receiver (N,) and these phases (M,)."""
-    real, imag, reflected_real, reflected_imag = responses
+    """Write all of ``responses`` for this receiver (N,) and these phases (M,)."""
+    real, imag, through, reflected_real, reflected_imag = responses
     to_real, to_imag = surface.to_surface_real, surface.to_surface_imag
     antennas, devices = surface.direct_real.shape
     for k in range(devices):
@@ -135,6 +141,7 @@ def respond(
         total = 0j
         for n in range(antennas):
             total += receiver[n].conjugate() * surface.to_server[n, m]
+        through[m] = total
         first, second = total.real, total.imag
         for k in range(devices):
             reflected_real[m, k] = first * to_real[m, k] - second * to_imag[m, k]
@@ -145,7 +152,7 @@ def respond(
 @compiled
 def turn(responses: Responses, m: int, change: complex) -> None:
     """Bring y up to date with a ``change`` of μ_m."""
-    real, imag, reflected_real, reflected_imag = responses
+    real, imag, _, reflected_real, reflected_imag = responses
     first, second = change.real, change.imag
     for k in range(real.shape[0]):
         real[k] += first * reflected_real[m, k] - second * reflected_imag[m, k]
@@ -154,8 +161,8 @@ def turn(responses: Responses, m: int, change: complex) -> None:
 
 @compiled
 def slope(responses: Responses, m: int, weights: RealArray) -> complex:
-    """Return z_m = Σ_k w_k r̄_{m,k} y_k."""
-    real, imag, reflected_real, reflected_imag = responses
+    """Return z_m = Σ_k w_k r̄_{m,k} y_k of one element."""
+    real, imag, _, reflected_real, reflected_imag = responses
     first = second = third = fourth = 0.0
     for k in range(real.shape[0]):
         weighted_real, weighted_imag = weights[k] * real[k], weights[k] * imag[k]
@@ -164,6 +171,24 @@ def slope(responses: Responses, m: int, weights: RealArray) -> complex:
         third += reflected_real[m, k] * weighted_imag
         fourth += reflected_imag[m, k] * weighted_real
     return complex(first + second, third - fourth)
+
+
+@compiled
+def slopes(surface: Surface, responses: Responses, weights: RealArray) -> ComplexArray:
+    """Return z (M,) of all elements, as the conjugate of cᴴt_m times Σ_k w_k ḡ_{m,k} y_k."""
+    devices, elements = surface.by_device_real.shape
+    to_real, to_imag = surface.by_device_real, surface.by_device_imag
+    real, imag = np.zeros(elements), np.zeros(elements)
+    for k in range(devices):
+        if weights[k] != 0.0:
+            first, second = weights[k] * responses.real[k], weights[k] * responses.imag[k]
+            for m in range(elements):
+                real[m] += to_real[k, m] * first + to_imag[k, m] * second
+                imag[m] += to_real[k, m] * second - to_imag[k, m] * first
+    result = np.empty(elements, np.complex128)
+    for m in range(elements):
+        result[m] = responses.through[m].conjugate() * complex(real[m], imag[m])
+    return result
 
 
 @compiled
@@ -181,16 +206,15 @@ def mm_step(
 ) -> bool:
     """Turn every element to the phase of its slope, all at once; return whether any moved."""
     moved = False
-    changes = np.zeros(phases.shape[0], np.complex128)
+    values = slopes(surface, responses, weights)
     for m in surface.order:
-        value = slope(responses, m, weights)
+        value = values[m]
         if value.real * value.real + value.imag * value.imag > _VANISHING:
-            changes[m] = allowed_phase(value, surface.levels) - phases[m]
-    for m in surface.order:
-        if changes[m] != 0.0:
-            moved = True
-            turn(responses, m, changes[m])
-            phases[m] += changes[m]
+            best = allowed_phase(value, surface.levels)
+            if best != phases[m]:
+                moved = True
+                turn(responses, m, best - phases[m])
+                phases[m] = best
     return moved
 
 

@@ -38,7 +38,7 @@ def sum_of_gains(problem, receiver, weights, phases):
 @given(seed=st.integers(0, 2**32), bits=st.sampled_from([None, 1, 2, 4]))
 def test_no_update_lowers_the_objective(policy, seed, bits):
     problem, receiver, weights, phases = drawn(seed, bits)
-    surface = problem.surface()
+    surface = problem.surface
     responses = kernels.work_space(surface)
     kernels.respond(surface, receiver, phases, responses)
     step = {"mm": kernels.mm_step, "bcd": kernels.bcd_sweep}[policy]
@@ -61,14 +61,17 @@ def test_no_update_lowers_the_objective(policy, seed, bits):
 @given(seed=st.integers(0, 2**32))
 def test_slope_is_that_of_the_quadratic_form(seed):
     problem, receiver, weights, phases = drawn(seed, None)
-    surface = problem.surface()
+    surface = problem.surface
     responses = kernels.work_space(surface)
     kernels.respond(surface, receiver, phases, responses)
     matrix, linear, _ = plain_joint_pursuit.quadratic_form(
         problem.direct, problem.irs_to_server, problem.devices_to_irs, weights, receiver
     )
-    slopes = [kernels.slope(responses, m, weights) for m in range(problem.elements)]
-    np.testing.assert_allclose(slopes, matrix @ phases + linear, rtol=1e-9, atol=1e-12)
+    expected = matrix @ phases + linear
+    single = [kernels.slope(responses, m, weights) for m in range(problem.elements)]
+    np.testing.assert_allclose(single, expected, rtol=1e-9, atol=1e-12)
+    together = kernels.slopes(surface, responses, weights)
+    np.testing.assert_allclose(together, expected, rtol=1e-9, atol=1e-12)
 
 
 @every_policy
@@ -91,7 +94,7 @@ def test_reaches_the_optimum_of_a_fine_grid(policy, elements):
         offsets = receiver.conj() @ problem.direct
         reflected = (receiver.conj() @ problem.irs_to_server)[:, None] * problem.devices_to_irs
         optimum = (np.abs(offsets + grid @ reflected) ** 2 @ weights).max()
-        surface = problem.surface()
+        surface = problem.surface
         responses = kernels.work_space(surface)
         best = 0.0
         for _ in range(8):
@@ -121,7 +124,7 @@ def test_rise_never_lowers_the_level(seed, bits):
         return np.abs(receiver.conj() @ channels).min() / np.linalg.norm(receiver)
 
     before = level()
-    raise_level(problem.surface(), members, receiver, phases, np.inf, 10, NEVER)
+    raise_level(problem.surface, members, receiver, phases, np.inf, 10, NEVER)
     assert level() >= before * (1 - 1e-9)
     assert problem.grid.holds(phases)
 
@@ -147,7 +150,7 @@ def test_rise_reaches_the_best_level_of_a_grid(elements):
         for _ in range(10):
             phases = problem.grid.random(rng, elements)
             members = np.arange(3)
-            raise_level(problem.surface(), members, np.ones(1, complex), phases, np.inf, 100, NEVER)
+            raise_level(problem.surface, members, np.ones(1, complex), phases, np.inf, 100, NEVER)
             best = max(best, np.abs(problem.tuned(phases).channels).min())
         # The bound that is raised lies below the level by up to a factor of 3^(1/32).
         assert 3 ** (-1 / 32) * optimum <= best <= optimum * 1.01

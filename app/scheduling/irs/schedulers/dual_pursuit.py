@@ -97,9 +97,9 @@ class _Search:
         self.served: MaskArray = np.zeros(problem.devices, np.bool_)
 
     @property
-    def complete(self) -> bool:
-        """Whether everyone is served whom any phases could serve."""
-        return bool(self.served[self._servable].all())
+    def ended(self) -> bool:
+        """Whether everyone is served whom any phases could serve, or the deadline has passed."""
+        return bool(self._context.stop[0] or self.served[self._servable].all())
 
     def untuned(self, phases: ComplexArray, receiver: ComplexArray | None) -> Selection:
         """Run dual pursuit for these phases, from this receiver, and keep it if it is the best."""
@@ -112,7 +112,7 @@ class _Search:
 
     def algorithm_2(self) -> tuple[ComplexArray, ComplexArray]:
         """Run Algorithm 2 with every policy, and return the phases and receiver of the best."""
-        surface = self._problem.surface()
+        surface = self._problem.surface
         most, best = -1, (self.phases, self.receiver)
         for policy in POLICIES.values():
             phases = self._problem.start()
@@ -123,6 +123,8 @@ class _Search:
             served = self._consider(receiver, phases)
             if served > most:
                 most, best = served, (phases, receiver)
+            if self.ended:
+                break
         return best
 
     def grow(self, receiver: ComplexArray, phases: ComplexArray) -> None:
@@ -190,12 +192,14 @@ def _scaled_surface(problem: IrsProblem) -> tuple[Surface, RealArray]:
         problem.irs_to_server, axis=0
     ) @ np.abs(problem.devices_to_irs)
     factors = 1.0 / np.maximum(np.sqrt(problem.required_gains), reach / LARGEST_LEVEL)
-    surface = problem.surface()
+    surface = problem.surface
     scaled = surface._replace(
         direct_real=surface.direct_real * factors,
         direct_imag=surface.direct_imag * factors,
         to_surface_real=surface.to_surface_real * factors,
         to_surface_imag=surface.to_surface_imag * factors,
+        by_device_real=surface.by_device_real * factors[:, None],
+        by_device_imag=surface.by_device_imag * factors[:, None],
     )
     return scaled, reach * factors
 
@@ -207,10 +211,9 @@ def _further_starts(
     search: _Search,
 ) -> Iterator[tuple[ComplexArray, ComplexArray | None]]:
     """Yield phases, each with a receiver if one is known."""
-    if search.complete:
-        return
-    yield search.algorithm_2()
-    if problem.phase_bits is not None:
+    if not search.ended:
+        yield search.algorithm_2()
+    if not search.ended and problem.phase_bits is not None:
         free = select(replace(problem, phase_bits=None), parameters, context)
         search.iterations += free.iterations
         yield problem.grid.nearest(np.asarray(free.phases)), free.receiver
@@ -233,13 +236,13 @@ def select(
     search.grow(found.receiver, problem.start())
     with suppress(DeadlineExceededError):
         for phases, receiver in _further_starts(problem, parameters, context, search):
-            search.grow(search.untuned(phases, receiver).receiver, phases)
-            if search.complete:
+            if search.ended:
                 break
-    if search.served.any():
-        search.raise_level()
-    elif context.stop[0]:
+            search.grow(search.untuned(phases, receiver).receiver, phases)
+    if context.stop[0] and not search.served.any():
         raise DeadlineExceededError
+    if search.served.any() and not context.stop[0]:
+        search.raise_level()
     stopped: Stopped = "deadline" if context.stop[0] else "converged"
     return Selection(search.receiver, search.served, search.iterations, stopped, search.phases)
 

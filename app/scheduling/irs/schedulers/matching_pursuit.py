@@ -59,7 +59,7 @@ def select(
     """Run Algorithm 2."""
     phases = problem.start()
     receiver, active, iterations, _ = joint_pursuit(
-        problem.surface(),
+        problem.surface,
         problem.required_gains,
         parameters.delta,
         POLICIES[parameters.phase_update],
