@@ -90,8 +90,9 @@ class _Alternation:
         found = dc.select(tuned, parameters, self._context)
         self.programmes += found.iterations
         if not found.active.any():
-            # Nobody yet: tune for the receiver that hears most of all.
-            found = found._replace(receiver=principal_receiver(tuned.channels))
+            # Nobody yet: tune for the receiver that hears most, relative to what is needed.
+            scaled = tuned.channels / np.sqrt(tuned.required_gains)
+            found = found._replace(receiver=principal_receiver(scaled))
         return found._replace(phases=phases)
 
     def _tune(self, found: Selection) -> ComplexArray:
