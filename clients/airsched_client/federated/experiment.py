@@ -51,7 +51,7 @@ class Experiment:
     seeds: tuple[int, ...] = (0,)
     rounds: int = 10
     power: float = 1.0
-    noise_variance: float = 0.01
+    noise_variance: float = 1.0
     coordination: str = "zero_forcing"
     polish: bool = False
     network: NetworkParameters = field(default_factory=NetworkParameters)
