@@ -1,5 +1,6 @@
 """What is compared with what: an experiment, its runs, and the record of a round."""
 
+import json
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -27,7 +28,8 @@ class Experiment:
     task
         A name of :data:`airsched_client.federated.tasks.TASKS`.
     policies
-        ``perfect`` and names of the service's algorithms.
+        ``perfect`` and the service's algorithms: a name, or a name with parameters such as
+        ``matching_pursuit:delta=0.4,search=forward``.
     gammas_db
         Tolerances γ, each with every policy.
     seeds
@@ -69,6 +71,13 @@ class Experiment:
             raise ValueError("power and noise_variance must be positive")
         if self.network.elements:
             raise ValueError("the loop schedules direct channels: set elements to 0")
+
+    @staticmethod
+    def algorithm(policy: str) -> dict[str, Any]:
+        """Return the service's algorithm of a policy, as a request names it."""
+        name, _, rest = policy.partition(":")
+        parameters = dict(pair.partition("=")[::2] for pair in rest.split(",") if pair)
+        return {"name": name, **{key: _value(text) for key, text in parameters.items()}}
 
     def runs(self) -> list[Run]:
         """Return the runs in their order; ``perfect`` knows no tolerance and runs once a seed."""
@@ -119,6 +128,14 @@ class Record:
     def run(self) -> Run:
         """The run that the round belongs to."""
         return Run(self.policy, self.gamma_db, self.seed)
+
+
+def _value(text: str) -> Any:
+    """Return a number or a truth value as such, and anything else as text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _as_json(value: Any) -> Any:

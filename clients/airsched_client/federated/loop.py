@@ -176,12 +176,13 @@ class Setting:
 
     def _algorithm(self, policy: str, before: Sequence[Record]) -> dict[str, Any]:
         """Return the algorithm with what the stateless service is to know of earlier rounds."""
-        if policy == "round_robin":
+        algorithm = Experiment.algorithm(policy)
+        if algorithm["name"] == "round_robin":
             start = sum(max(len(record.active), 1) for record in before)
-            return {"name": policy, "start": start % self.weights.size}
-        if policy == "proportional_fair":
-            return {"name": policy, "average_gains": self._network.average_gains().tolist()}
-        return {"name": policy}
+            return {"start": start % self.weights.size, **algorithm}
+        if algorithm["name"] == "proportional_fair":
+            return {"average_gains": self._network.average_gains().tolist(), **algorithm}
+        return algorithm
 
     def _train(
         self, model: Real, active: NDArray[np.int64], losses: Sequence[float], number: int
