@@ -62,7 +62,7 @@ def _run(
 ) -> list[Record]:
     columns = (
         TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
+        BarColumn(bar_width=10),
         MofNCompleteColumn(),
         TextColumn("{task.fields[news]}"),
     )
@@ -75,8 +75,8 @@ def _run(
             at = "" if record.gamma_db is None else f" at {record.gamma_db:g} dB"
             error = record.measured_error
             news = (
-                f"round {done} of {experiment.rounds}  |S| {len(record.active):2d}"
-                f"  error {0.0 if error is None else error:8.3g}  accuracy {record.accuracy:.3f}"
+                f"round {done:2d}  |S| {len(record.active):2d}"
+                f"  error {0.0 if error is None else error:.2g}  accuracy {record.accuracy:.3f}"
             )
             name = f"{record.policy}{at}, seed {record.seed}"
             finished = experiment.runs().index(record.run) * experiment.rounds + done

@@ -105,8 +105,8 @@ def table(summaries: Sequence[Summary]) -> "Table":
     from rich.table import Table
 
     built = Table(title=f"final models, {max((s.seeds for s in summaries), default=0)} seeds")
-    for name in ("policy", "γ [dB]", "accuracy", "test loss", "mean |S|", "error E", "ζ"):
-        built.add_column(name, justify="left" if name == "policy" else "right")
+    for name in ("policy", "γ dB", "accuracy", "loss", "|S|", "error", "ζ"):
+        built.add_column(name, justify="left" if name == "policy" else "right", no_wrap=True)
     for summary in summaries:
         built.add_row(*_cells(summary))
     return built
@@ -143,7 +143,7 @@ def _cells(summary: Summary) -> list[str]:
         summary.policy,
         "" if summary.gamma_db is None else f"{summary.gamma_db:g}",
         f"{summary.accuracy:.3f} ± {summary.accuracy_error:.3f}",
-        "overflow" if summary.loss is None else f"{summary.loss:.3f}",
+        "overflow" if summary.loss is None else f"{summary.loss:.3g}",
         f"{summary.active:.1f}",
         "0" if summary.error is None else f"{summary.error:.3g}",
         "" if summary.efficiency is None else f"{summary.efficiency:.3f}",
@@ -165,13 +165,17 @@ def _draw_rounds(records: Sequence[Record], gamma_db: float | None, folder: Path
             color = _COLORS.get(policy)
             style = "--" if policy == PERFECT else "-"
             label = policy.replace("_", " ")
-            (line,) = axes.plot(rounds, means, style, color=color, label=label, linewidth=1.8)
+            # The reference in front: where everyone is active the lines coincide.
+            (line,) = axes.plot(
+                rounds, means, style, color=color, label=label, zorder=2 + (policy == PERFECT)
+            )
             if policy != PERFECT:
                 axes.fill_between(rounds, low, high, color=line.get_color(), alpha=0.12, lw=0)
     for axes, name in ((left, "test accuracy"), (right, "active devices |S|")):
         axes.set(xlabel="round", ylabel=name)
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.grid(alpha=0.3)
+    right.yaxis.get_major_locator().set_params(integer=True)
     right.set_ylim(0, 1.06 * devices)
     seeds = len({record.seed for record in chosen})
     at = "" if gamma_db is None else f"γ = {gamma_db:g} dB, "

@@ -25,10 +25,10 @@ def _digits(data: Path | None, samples: int | None, epochs: int | None) -> Task:
 
 
 def _cifar10(data: Path | None, samples: int | None, epochs: int | None) -> Task:
-    from airsched_client.federated.tasks.cifar10 import Cifar10
-
     if data is None:
         raise ValueError("cifar10 needs its data: give the folder that holds cifar-10-batches-py")
+    from airsched_client.federated.tasks.cifar10 import Cifar10
+
     return Cifar10(data, samples=samples, epochs=epochs or 10)
 
 
