@@ -13,7 +13,8 @@ run: .venv/installed ## start the service on 127.0.0.1, port 8000 (PORT=… for 
 	@$(BIN)/python -m app --port $(PORT)
 
 demo: .venv/installed-demo ## train a model over the air, with a service of its own
-	@$(BIN)/python -m airsched_client.federated.demo --output $(or $(OUTPUT),$(shell mktemp -d))
+	@rm -rf build/demo
+	@$(BIN)/python -m airsched_client.federated.demo --output build/demo
 
 test: .venv/installed-dev ## run the tests
 	@$(BIN)/pytest

@@ -16,6 +16,7 @@ from airsched_client.federated.waiting import Patience, ServiceAwayError
 
 try:
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from airsched_client.federated.report import draw, markdown, summarise, table
@@ -34,13 +35,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     resume = ""
     try:
         with SchedulerClient(asked.url, api_key=asked.api_key) as scheduler:
-            patience = Patience(asked.patience, tell=lambda text: console.print(f"waiting: {text}"))
+            patience = Patience(
+                asked.patience, tell=lambda text: console.print(f"waiting: {escape(text)}")
+            )
             experiment = _experiment(asked, scheduler, patience, console)
             resume = f"; the finished rounds are in {asked.output}, go on with --resume"
             records = _run(experiment, scheduler, asked, patience, console)
     except (AirschedError, ValueError, OSError, ImportError) as error:
         away = isinstance(error, ServiceAwayError)
-        console.print(f"[red]stopped:[/] {error}{resume if away else ''}", highlight=False)
+        console.print(f"stopped: {escape(str(error))}{resume if away else ''}", highlight=False)
         return 1
     except KeyboardInterrupt:
         console.print(f"interrupted{resume}", highlight=False)
@@ -104,7 +107,7 @@ def _experiment(
         ]
         if asked.devices > _EXHAUSTIVE_DEVICES:
             console.print(f"without exhaustive: it takes up to {_EXHAUSTIVE_DEVICES} devices")
-            offered.remove("exhaustive")
+            offered = [name for name in offered if name != "exhaustive"]
         policies[policies.index(_EVERY) :] = [PERFECT, *offered]
     return Experiment(
         task=asked.task,
