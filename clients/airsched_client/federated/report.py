@@ -115,7 +115,7 @@ def table(summaries: Sequence[Summary]) -> "Table":
 def markdown(summaries: Sequence[Summary]) -> str:
     """Return the summaries as a table in Markdown."""
     lines = [
-        "| policy | γ | accuracy | test loss | mean \\|S\\| | error E | ζ |",
+        "| policy | γ [dB] | accuracy | test loss | mean \\|S\\| | error E | ζ |",
         "|---|---|---|---|---|---|---|",
     ]
     lines += [f"| `{name}` | {' | '.join(rest)} |" for name, *rest in map(_cells, summaries)]

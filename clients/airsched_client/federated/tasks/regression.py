@@ -55,7 +55,7 @@ class Regression:
         """Return the least-squares solution; with fewer samples than features, that nearest."""
         inputs = self._inputs[samples]
         rest = self._outputs[samples] - inputs @ model
-        return np.asarray(model + np.linalg.lstsq(inputs, rest)[0])
+        return np.asarray(model + np.linalg.lstsq(inputs, rest, rcond=None)[0])
 
     def evaluate(self, model: Real) -> Evaluation:
         """Return the mean squared error and R²."""
