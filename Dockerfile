@@ -8,7 +8,7 @@ COPY app app
 COPY clients/airsched_client clients/airsched_client
 RUN /opt/airsched/bin/pip install . \
  # Compiled here, so that a container is ready as soon as it is up.
- && /opt/airsched/bin/python -P -m app.service
+ && /opt/airsched/bin/python -P -m app.compilation
 
 FROM python:3.11-slim
 RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin airsched

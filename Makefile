@@ -49,19 +49,19 @@ clean: ## remove the environment and every cache
 	@echo 'installing the service into .venv'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@echo 'compiling the kernels'
-	@$(BIN)/python -m app.service
+	@$(BIN)/python -m app.compilation
 	@touch $@
 
 .venv/installed-demo: pyproject.toml | .venv/bin/python
 	@echo 'installing the service and what the demonstration needs into .venv'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[federated]'
 	@echo 'compiling the kernels'
-	@$(BIN)/python -m app.service
+	@$(BIN)/python -m app.compilation
 	@touch $@ .venv/installed
 
 .venv/installed-dev: pyproject.toml | .venv/bin/python
 	@echo 'installing the service and its development tools into .venv'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@echo 'compiling the kernels'
-	@$(BIN)/python -m app.service
+	@$(BIN)/python -m app.compilation
 	@touch $@ .venv/installed .venv/installed-demo

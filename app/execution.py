@@ -1,15 +1,26 @@
-"""Where a solve runs: short ones here and now, long ones in a thread, with a deadline.
+"""Where a solve runs, with a deadline: here and now, in a thread, or in a process of its own.
 
-A hop to a thread and back costs more than a short solve itself, and takes nothing off the event
-loop worth having; a long solve would hold up every other request. ``make bench`` measures both
-(``benchmarks/execution.py``), and :data:`INLINE_ENTRIES` is set from it.
+- Short solves run on the event loop. A hop to a thread and back costs more than they do, and takes
+  nothing off the loop worth having. ``make bench`` measures both (``benchmarks/execution.py``), and
+  :data:`INLINE_ENTRIES` is set from it.
+- Longer ones that look at their stop flag run in threads: compiled, without the interpreter lock.
+- Slow ones run in processes, which are killed when nobody waits any more: at the deadline, and when
+  the client has gone. However slow they are, they take no thread and no lock from the others.
+
+Threads and processes each have a bounded queue. A burst may fill it; but where solves have waited
+for a thread all the time for :data:`BURST_SECONDS`, more comes than is done, and whoever is let in
+then would only wait: as many may wait as run, and the others are told at once.
 """
 
 import asyncio
+import math
 import time
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import Any, Literal
 
+from app import metrics
 from app.scheduling import (
     SCHEDULERS,
     Context,
@@ -20,16 +31,37 @@ from app.scheduling import (
     Schedule,
     solve,
 )
+from app.workers import Job, Workers
 
 INLINE_ENTRIES = 1000
 """Problems with at most this many channel entries, N·K, are short for a short scheduler."""
 
 GRACE_SECONDS = 0.05
-"""How long after the deadline a running solve may take to see that it has passed."""
+"""How long after the deadline a running solve may take to end."""
+
+BURST_SECONDS = 0.1
+"""How long the queue for a thread may hold more solves than there are threads."""
+
+Gone = Callable[[], Awaitable[None]]
+"""Waits until nobody wants the answer any more."""
 
 
 class OverloadedError(Exception):
-    """More work is waiting than the queue takes."""
+    """There is more to do than can wait.
+
+    Parameters
+    ----------
+    reason
+        ``queue`` if solves wait, ``concurrency`` if there are too many requests of any kind.
+    """
+
+    def __init__(self, reason: Literal["queue", "concurrency"]) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class AbandonedError(Exception):
+    """Whoever asked has gone."""
 
 
 class Executor:
@@ -38,15 +70,15 @@ class Executor:
     Parameters
     ----------
     workers
-        Number of long solves that run at once.
+        Number of solves that run at once in threads, and in processes.
     queue_length
-        Number of further ones that may wait.
+        Number of further ones that may wait for each.
     """
 
     def __init__(self, workers: int, queue_length: int) -> None:
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="solve")
-        self._most_pending = workers + queue_length
-        self._pending = 0
+        self._threads = _Lane("thread", workers, queue_length, BURST_SECONDS)
+        self._processes = _Lane("process", workers, queue_length, math.inf)
+        self._workers = Workers(metrics.WORKER_RESTARTS.inc)
 
     async def solve(
         self,
@@ -58,6 +90,7 @@ class Executor:
         *,
         coordination: Method = "zero_forcing",
         polish: bool = False,
+        gone: Gone | None = None,
     ) -> Schedule:
         """Solve ``problem`` within ``deadline_seconds`` from now.
 
@@ -69,7 +102,13 @@ class Executor:
             There is no answer by then.
         OverloadedError
             The queue is full; nothing was done.
+        AbandonedError
+            ``gone`` returned before there was an answer.
+        WorkerDiedError
+            The solver process died.
         """
+        scheduler = SCHEDULERS[algorithm]
+        scheduler.require_suited(problem)
         run = partial(
             solve,
             problem,
@@ -79,43 +118,99 @@ class Executor:
             coordination=coordination,
             polish=polish,
         )
-        if SCHEDULERS[algorithm].short and problem.channels.size <= INLINE_ENTRIES and not polish:
-            started = time.perf_counter()
-            schedule = run()
-            if time.perf_counter() - started > deadline_seconds:
-                raise DeadlineExceededError
-            return schedule
-        if self._pending >= self._most_pending:
-            raise OverloadedError
-        loop = asyncio.get_running_loop()
-        self._pending += 1
-        work = self._threads.submit(run)
-        work.add_done_callback(lambda _: loop.call_soon_threadsafe(self._release))
-        answer = asyncio.wrap_future(work)
-        try:
-            done, _ = await asyncio.wait([answer], timeout=deadline_seconds)
-        except asyncio.CancelledError:
-            context.stop[0] = True
-            work.cancel()
-            answer.add_done_callback(_ignore)
-            raise
-        if not done:
-            context.stop[0] = True
-            if work.cancel():
-                raise DeadlineExceededError
-            # It is running, and sees the flag at its next iteration: an anytime search then
-            # returns the best it has, any other raises DeadlineExceededError.
-            done, _ = await asyncio.wait([answer], timeout=GRACE_SECONDS)
-        if not done:
-            answer.add_done_callback(_ignore)
+        if scheduler.pace == "slow":
+            job = Job(self._workers, run)
+            return await self._processes.run(job.run, job.end, deadline_seconds, gone)
+        if scheduler.pace == "anytime" or problem.channels.size > INLINE_ENTRIES or polish:
+            stop = partial(context.stop.fill, True)
+            return await self._threads.run(run, stop, deadline_seconds, gone)
+        started = time.perf_counter()
+        schedule = run()
+        if time.perf_counter() - started > deadline_seconds:
             raise DeadlineExceededError
-        return await answer
-
-    def _release(self) -> None:
-        self._pending -= 1
+        return schedule
 
     def close(self) -> None:
         """Take no more work and wait for what is running."""
+        self._threads.close()
+        self._processes.close()
+        self._workers.close()
+
+
+class _Lane:
+    """Threads that run solves, or wait for their processes, and a bounded queue before them.
+
+    Parameters
+    ----------
+    burst_seconds
+        How long solves may be waiting before only as many may wait as run.
+    """
+
+    def __init__(self, name: str, workers: int, queue_length: int, burst_seconds: float) -> None:
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix=f"solve-{name}")
+        self._workers = workers
+        self._queue_length = queue_length
+        self._burst_seconds = burst_seconds
+        self._pending = 0
+        self._waiting_since = math.inf
+        self._gauge = metrics.QUEUE_LENGTH.labels(name)
+
+    async def run(
+        self,
+        work: Callable[[], Schedule],
+        interrupt: Callable[[], None],
+        deadline_seconds: float,
+        gone: Gone | None,
+    ) -> Schedule:
+        """Wait for ``work``, and ``interrupt`` it when nobody waits for it any more."""
+        if self._pending - self._workers >= self._most_waiting():
+            raise OverloadedError("queue")
+        loop = asyncio.get_running_loop()
+        self._count(1)
+        future = self._threads.submit(work)
+        future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._count, -1))
+        answer = asyncio.wrap_future(future)
+        departure = None if gone is None else asyncio.ensure_future(gone())
+        awaited: list[asyncio.Future[Any]] = [answer] if departure is None else [answer, departure]
+        try:
+            await asyncio.wait(
+                awaited,
+                timeout=deadline_seconds,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            if answer.done():
+                return answer.result()
+            interrupt()
+            if departure is not None and departure.done():
+                raise AbandonedError
+            # If it is running, it sees the interruption soon: an anytime search then returns the
+            # best it has, any other raises DeadlineExceededError.
+            if not future.cancel() and (await asyncio.wait([answer], timeout=GRACE_SECONDS))[0]:
+                return answer.result()
+            raise DeadlineExceededError
+        finally:
+            if departure is not None:
+                departure.cancel()
+            if not answer.done():
+                interrupt()
+                future.cancel()
+                answer.add_done_callback(_ignore)
+
+    def _most_waiting(self) -> int:
+        if time.monotonic() - self._waiting_since < self._burst_seconds:
+            return self._queue_length
+        return min(self._queue_length, self._workers)
+
+    def _count(self, more: int) -> None:
+        self._pending += more
+        waiting = max(0, self._pending - self._workers)
+        if waiting == 0:
+            self._waiting_since = math.inf
+        elif self._waiting_since == math.inf:
+            self._waiting_since = time.monotonic()
+        self._gauge.set(waiting)
+
+    def close(self) -> None:
         self._threads.shutdown(wait=True, cancel_futures=True)
 
 

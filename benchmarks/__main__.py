@@ -2,7 +2,7 @@
 
 import argparse
 
-from benchmarks import dual_pursuit, execution, kernels, routes, selection
+from benchmarks import client, dual_pursuit, execution, isolation, kernels, routes, selection
 
 BENCHMARKS = {
     "kernels": kernels.main,
@@ -10,6 +10,8 @@ BENCHMARKS = {
     "dual_pursuit": dual_pursuit.main,
     "routes": routes.main,
     "execution": execution.main,
+    "isolation": isolation.main,
+    "client": client.main,
 }
 
 

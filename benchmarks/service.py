@@ -41,7 +41,9 @@ def running_server() -> Iterator[httpx.Client]:
         process.wait()
 
 
-def schedule_body(antennas: int, devices: int, media_type: str, *, packed: bool = False) -> bytes:
+def schedule_body(
+    antennas: int, devices: int, media_type: str, *, packed: bool = False, **fields: object
+) -> bytes:
     """Return a request at 0 dB: nested lists in JSON unless ``packed``, packed in MessagePack."""
     channels = iid_channels(np.random.default_rng(0), antennas, devices)
     value: dict[str, object] = {"real": channels.real.tolist(), "imag": channels.imag.tolist()}
@@ -52,7 +54,7 @@ def schedule_body(antennas: int, devices: int, media_type: str, *, packed: bool 
             "shape": [antennas, devices],
             "data": data if media_type == MSGPACK else base64.b64encode(data).decode(),
         }
-    body: dict[str, object] = {"channels": value, "gamma_db": 0}
+    body: dict[str, object] = {"channels": value, "gamma_db": 0, **fields}
     return bytes(msgpack.packb(body)) if media_type == MSGPACK else to_json(body)
 
 

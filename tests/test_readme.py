@@ -10,7 +10,8 @@ import pytest
 from app.scheduling import SCHEDULERS
 from app.settings import Settings
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_curl_request_gives_the_answer_shown(service_url):
@@ -30,10 +31,25 @@ def test_the_curl_request_gives_the_answer_shown(service_url):
             assert answer[name][part] == pytest.approx(shown[name][part])
 
 
-def test_the_python_example_runs(service_url, capsys):
-    example = re.search(r"```python\n(.*?)```", README, re.DOTALL).group(1)
-    exec(example.replace("http://127.0.0.1:8000", service_url), {})
-    assert capsys.readouterr().out.startswith("[")
+def run_python(page, service_url):
+    """Run every Python example of a page, one after the other, as a reader would."""
+    examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert examples
+    names = {}
+    for example in examples:
+        exec(example.replace("http://127.0.0.1:8000", service_url), names)
+
+
+def test_the_python_examples_run(service_url, capsys):
+    section = README.partition("## From Python")[2].partition("\n## ")[0]
+    run_python(section, service_url)
+    first, *sweep = capsys.readouterr().out.splitlines()
+    assert first.startswith("[")
+    assert [float(line.split()[0]) for line in sweep] == pytest.approx([10**-0.5, 1, 10**0.5])
+
+
+def test_the_clients_examples_run(service_url):
+    run_python((ROOT / "clients" / "README.md").read_text(encoding="utf-8"), service_url)
 
 
 @pytest.mark.parametrize("name", Settings.model_fields)

@@ -6,8 +6,8 @@ import pkgutil
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
+from app.compilation import compile_kernels
 from app.scheduling import SCHEDULERS, Context, kernels, solve
-from app.service import compile_kernels
 from tests.channels import random_problem
 
 

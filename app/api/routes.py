@@ -4,12 +4,12 @@ from inspect import getdoc
 from typing import Any
 
 from fastapi import FastAPI, Request
-from fastapi.responses import Response
+from fastapi.responses import PlainTextResponse, Response
 from fastapi.routing import APIRoute
 from starlette.routing import Route
 
 from app.api import openapi
-from app.api.endpoint import SchedulingEndpoint
+from app.api.endpoint import Call, SchedulingEndpoint
 from app.api.requests import CHOICES, ScheduleRequest
 from app.api.responses import (
     AlgorithmInfo,
@@ -20,12 +20,16 @@ from app.api.responses import (
     schedule_answer,
 )
 from app.api.security import require_key
-from app.api.timing import Timing
+from app.metrics import CONTENT_TYPE, exposition
 from app.scheduling import SCHEDULERS, Context
 from app.service import Service
+from app.settings import Settings
+
+PROBES = frozenset({"/health/live", "/health/ready", "/metrics"})
+"""Routes that machines ask all the time."""
 
 
-def install(app: FastAPI) -> None:
+def install(app: FastAPI, settings: Settings) -> None:
     """Add every route to ``app``. Scheduling routes are only documented by FastAPI."""
     app.routes.append(Route("/schedule", SchedulingEndpoint(schedule), methods=["POST"]))
     app.get(
@@ -48,20 +52,27 @@ def install(app: FastAPI) -> None:
         responses=openapi.errors(503),
         tags=["health"],
     )(ready)
+    if settings.metrics:
+        app.get(
+            "/metrics",
+            summary="What does it count?",
+            response_class=PlainTextResponse,
+            tags=["health"],
+        )(metrics)
 
 
-async def schedule(
-    body: object, service: Service, timing: Timing, media_type: str
-) -> dict[str, Any]:
+async def schedule(call: Call) -> dict[str, Any]:
     """Return the receiver, the active set and the power factor for these channels.
 
     Stateless: the same request and seed give the same schedule on any replica.
     """
-    asked = ScheduleRequest.model_validate(body, context=service.limits)
+    asked = ScheduleRequest.model_validate(call.body, context=call.service.limits)
     problem = asked.problem()
-    longest = service.settings.deadline_ms
-    timing.mark("solve")
-    found = await service.executor.solve(
+    call.observation.algorithm = asked.algorithm.name
+    call.observation.devices = problem.devices
+    longest = call.service.settings.deadline_ms
+    call.timing.mark("solve")
+    found = await call.service.executor.solve(
         problem,
         asked.algorithm.name,
         asked.algorithm.parameters,
@@ -69,9 +80,11 @@ async def schedule(
         min(asked.deadline_ms or longest, longest) / 1e3,
         coordination=asked.coordination,
         polish=asked.polish,
+        gone=call.gone,
     )
-    timing.mark("encode")
-    return schedule_answer(asked, problem, found, media_type)
+    call.observation.solve_seconds = call.timing.mark("encode")
+    call.observation.active = found.active.size
+    return schedule_answer(asked, problem, found, call.media_type)
 
 
 async def algorithms(request: Request) -> Any:
@@ -86,11 +99,15 @@ async def live() -> Any:
 
 
 async def ready(request: Request) -> Any:
-    """Solve a small problem; 503 until the kernels are compiled."""
+    """Solve a small problem; 503 until the kernels are compiled, and while the service stops."""
     service: Service = request.app.state.service
-    service.require_ready()
     service.check()
     return Health(status="ready")
+
+
+async def metrics() -> Response:
+    """Return what the service counts, in Prometheus' text format."""
+    return Response(exposition(), media_type=CONTENT_TYPE)
 
 
 def _documented() -> None:
@@ -106,7 +123,7 @@ SCHEDULING = [
         summary="Schedule one round",
         description=getdoc(schedule),
         openapi_extra=openapi.body(ScheduleRequest),
-        responses=openapi.answers(ScheduleAnswer, 400, 401, 413, 415, 422, 500, 503, 504),
+        responses=openapi.answers(ScheduleAnswer, 400, 401, 408, 413, 415, 422, 500, 503, 504),
         response_class=Response,
         tags=["scheduling"],
     ),

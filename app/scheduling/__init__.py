@@ -8,6 +8,7 @@ from app.scheduling.scheduler import (
     Context,
     DeadlineExceededError,
     InvalidParameterError,
+    Pace,
     Parameters,
     Scheduler,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "InvalidParameterError",
     "InvalidProblemError",
     "Method",
+    "Pace",
     "Parameters",
     "Problem",
     "Schedule",

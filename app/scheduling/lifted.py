@@ -1,18 +1,24 @@
 r"""The lifted problem of one round: C in place of :math:`cc^H`, its rank dropped.
 
-:mod:`app.scheduling.kernels.lifted` states and solves it; here it is set up for a problem, and its
-solutions are read. Devices that no receiver serves, :math:`\|h_k\|^2 < q_k`, are left out.
+:mod:`app.scheduling.kernels.lifted` states and solves it, :mod:`app.scheduling.conic` solves it by
+general cone solvers; here it is set up for a problem, and its solutions are read. Devices that no
+receiver serves, :math:`\|h_k\|^2 < q_k`, are left out.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
+from app.scheduling.conic import solve_conic
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE
 from app.scheduling.kernels.gram import aligned_sum
 from app.scheduling.kernels.lifted import FAILED, SOLVED, solve_lifted
 from app.scheduling.problem import Problem
 from app.scheduling.types import ComplexArray, IndexArray, RealArray
+
+Solver = Literal["interior_point", "clarabel", "scs"]
+"""Who solves the programmes: the compiled kernel, or one of those that come with cvxpy."""
 
 MOST_DEVICES = 512
 """The largest K that algorithms on this problem take: a Newton step costs O(K³), uninterrupted."""
@@ -75,6 +81,11 @@ def servable_rows(problem: Problem) -> tuple[ComplexArray, IndexArray]:
 class LiftedProblem:
     """The lifted problem of those devices that can be served at all.
 
+    Parameters
+    ----------
+    solver
+        Who solves it.
+
     Attributes
     ----------
     devices
@@ -83,8 +94,9 @@ class LiftedProblem:
 
     devices: IndexArray
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, solver: Solver) -> None:
         self._rows, self.devices = servable_rows(problem)
+        self._solver: Solver = solver
 
     def solve(self, weights: RealArray, near: ComplexArray | None = None) -> Lifted | None:
         """Minimise the weighted slacks, plus 1 - cᴴCc for a receiver c ``near`` which to stay.
@@ -130,6 +142,8 @@ class LiftedProblem:
         return projection
 
     def _minimiser(self, weights: RealArray, linear: ComplexArray) -> ComplexArray | None:
+        if self._solver != "interior_point":
+            return solve_conic(self._rows, weights, linear, self._solver)
         counted = weights > 0
         for gap in GAPS:
             try:

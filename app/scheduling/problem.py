@@ -33,6 +33,9 @@ class InvalidProblemError(ValueError):
         self.field = field
         self.message = message
 
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        return type(self), (self.field, self.message)
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -103,6 +106,11 @@ class Problem:
         object.__setattr__(self, "channels", channels)
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "required_gains", required)
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        # Made anew where it arrives, because arrays do not keep that they are read-only.
+        given = (self.channels, self.weights, self.gamma, self.power, self.noise_variance)
+        return type(self), (*given, self.csi_error)
 
     @property
     def antennas(self) -> int:

@@ -18,10 +18,22 @@ from typing import (
 import numpy as np
 from annotated_types import Ge, GroupedMetadata, Gt, Le, Lt
 
-from app.scheduling.problem import Problem
+from app.scheduling.problem import InvalidProblemError, Problem
 from app.scheduling.types import ComplexArray, MaskArray
 
 Stopped = Literal["converged", "deadline", "limit"]
+
+Pace = Literal["short", "anytime", "slow"]
+"""How long a solve takes, and how it can be ended.
+
+short
+    A small problem takes less time than a hop to a thread, for any parameters; a large one looks at
+    the stop flag.
+anytime
+    It looks at the stop flag, and answers with its best by then. Runs without the interpreter lock.
+slow
+    It does not look: whoever cannot wait must be able to end it from outside.
+"""
 
 
 class DeadlineExceededError(Exception):
@@ -61,7 +73,8 @@ class Context:
     seed
         Source of all randomness: same problem, parameters and seed, same schedule.
     stop
-        (1,) mask, set from outside when the deadline has passed; kernels look at it.
+        (1,) mask, set from outside when the deadline has passed; all but slow schedulers look at
+        it.
     warm_start
         (N,) complex receiver to start from, such as the last round's; None for none.
     """
@@ -104,8 +117,8 @@ class Scheduler:
         False only where devices are scheduled whatever the error.
     symmetric
         Whether neither the order of the devices nor the seed matters.
-    short
-        Whether a small problem takes it less time than a hop to a thread, for any parameters.
+    pace
+        How long it takes, and how it can be ended.
     most_devices
         The largest K that it takes; None for any.
     """
@@ -117,8 +130,16 @@ class Scheduler:
     select: Callable[[Problem, Any, Context], Selection]
     keeps_tolerance: bool = True
     symmetric: bool = True
-    short: bool = True
+    pace: Pace = "short"
     most_devices: int | None = None
+
+    def require_suited(self, problem: Problem) -> None:
+        """Raise :class:`InvalidProblemError` if ``problem`` has too many devices."""
+        if self.most_devices is not None and problem.devices > self.most_devices:
+            raise InvalidProblemError(
+                "algorithm",
+                f"{self.name} takes at most {self.most_devices} devices, not {problem.devices}",
+            )
 
     def variants(self) -> Iterator[Parameters]:
         """Yield the default parameters once for every choice of one of them.

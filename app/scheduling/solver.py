@@ -3,7 +3,7 @@
 from app.scheduling.coordination import Method, coordinated
 from app.scheduling.kernels import formulas
 from app.scheduling.polishing import polish as polished
-from app.scheduling.problem import InvalidProblemError, Problem
+from app.scheduling.problem import Problem
 from app.scheduling.registry import SCHEDULERS
 from app.scheduling.schedule import Schedule, require_unbroken
 from app.scheduling.scheduler import Context, Parameters
@@ -40,11 +40,7 @@ def solve(
         ``context.stop`` was set before there was anything to answer.
     """
     scheduler = SCHEDULERS[algorithm]
-    if scheduler.most_devices is not None and problem.devices > scheduler.most_devices:
-        raise InvalidProblemError(
-            "algorithm",
-            f"{algorithm} takes at most {scheduler.most_devices} devices, not {problem.devices}",
-        )
+    scheduler.require_suited(problem)
     context = context or Context()
     selection = scheduler.select(problem, parameters or scheduler.parameters(), context)
     found = (selection.receiver, selection.active)

@@ -4,19 +4,21 @@ import itertools
 import math
 import warnings
 
+import cvxpy
 import numpy as np
 import pytest
 
 from app.scheduling import (
     Context,
-    DeadlineExceededError,
     InvalidParameterError,
     InvalidProblemError,
     Problem,
     solve,
 )
 from app.scheduling import lifted as lifted_module
+from app.scheduling.conic import solve_conic
 from app.scheduling.kernels.lifted import FAILED, INFEASIBLE, SOLVED, solve_lifted
+from app.scheduling.schedulers.dc import DcParameters
 from app.scheduling.schedulers.exhaustive import MOST_DEVICES
 from app.scheduling.schedulers.ordered import (
     ProportionalFairParameters,
@@ -24,6 +26,7 @@ from app.scheduling.schedulers.ordered import (
 )
 from app.scheduling.schedulers.sdr import SdrParameters
 from app.scheduling.servability import Servability
+from tests.channels import random_unitary
 
 BASELINES = ("dc", "sdr", "random", "round_robin", "proportional_fair", "exhaustive")
 ORDERED = ("random", "round_robin", "proportional_fair")
@@ -110,12 +113,6 @@ def test_same_seed_same_schedule(algorithm):
     assert np.array_equal(first.receiver, second.receiver)
 
 
-@pytest.mark.parametrize("algorithm", BASELINES)
-def test_a_deadline_before_the_start_is_an_error(algorithm):
-    with pytest.raises(DeadlineExceededError):
-        solve(round_of(0), algorithm, context=Context(stop=np.ones(1, np.bool_)))
-
-
 @pytest.mark.parametrize("antennas", [2, 4])
 @pytest.mark.parametrize("gamma_db", [-6, -3, 0, 3])
 def test_nothing_beats_exhaustive(antennas, gamma_db):
@@ -131,7 +128,6 @@ def test_nothing_beats_exhaustive(antennas, gamma_db):
 
 def reference_value(rows, weights, linear):
     """The optimum by another formulation and another solver; None if infeasible."""
-    cvxpy = pytest.importorskip("cvxpy")
     devices, antennas = rows.shape
     matrix = cvxpy.Variable((antennas, antennas), hermitian=True)
     slacks = cvxpy.Variable(devices, nonneg=True)
@@ -176,6 +172,48 @@ def test_lifted_problem_agrees_with_a_general_solver(antennas, devices, gamma_db
         assert cost == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.parametrize("solver", ["clarabel", "scs"])
+@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize(("antennas", "devices"), [(1, 3), (3, 7), (6, 20)])
+def test_general_solvers_agree_with_the_interior_point_method(solver, antennas, devices, hard):
+    for seed in range(4):
+        problem = round_of(seed, antennas, devices, 1 if antennas > 1 else 9, weighted=True)
+        rows, _ = lifted_module.servable_rows(problem)
+        rng = np.random.default_rng(seed)
+        left_out = rng.random(rows.shape[0]) < 0.4
+        weights = np.where(left_out, 0.0, math.inf if hard else 1.0)
+        direction = rng.standard_normal(antennas) + 1j * rng.standard_normal(antennas)
+        direction /= np.linalg.norm(direction)
+        linear = np.eye(antennas) - np.outer(direction, direction.conj())
+        status, _, value = solve_lifted(rows[~left_out], weights[~left_out], linear, 1e-6)
+        matrix = solve_conic(rows, weights, linear, solver)
+        if status == INFEASIBLE:
+            assert matrix is None
+            continue
+        assert status == SOLVED
+        assert np.trace(matrix).real == pytest.approx(1)
+        assert np.linalg.eigvalsh(matrix).min() >= -1e-12
+        shortfalls = 1 - np.einsum("kn,nm,km->k", rows.conj(), matrix, rows).real
+        slacks = 0 if hard else weights @ np.maximum(0, shortfalls)
+        assert np.trace(linear @ matrix).real + slacks == pytest.approx(value, abs=2e-5)
+
+
+def test_general_solvers_refuse_what_would_take_them_minutes():
+    problem = round_of(0, 32, 100, 10)
+    with pytest.raises(InvalidProblemError, match="at most 48 devices at 32 antennas"):
+        solve(problem, "sdr", SdrParameters(solver="clarabel"))
+
+
+def test_a_general_solver_that_fails_is_no_answer(monkeypatch):
+    def broken(self, *arguments, **options):
+        raise cvxpy.SolverError
+
+    problem = round_of(2, gamma_db=2)
+    monkeypatch.setattr(cvxpy.Problem, "solve", broken)
+    assert solve(problem, "sdr", SdrParameters(solver="scs")).active.size == 0
+    assert solve(problem, "dc", DcParameters(solver="scs")).active.size >= 1
+
+
 # dc and sdr
 
 
@@ -188,22 +226,6 @@ def test_dc_serves_what_a_converged_dc_should(gamma_db, least):
         pursuit.append(solve(problem, "matching_pursuit").active.size)
     assert np.mean(dc) >= least
     assert np.mean(dc) > np.mean(pursuit) + 2
-
-
-def test_dc_returns_the_best_so_far_at_the_deadline(monkeypatch):
-    problem = round_of(1, 6, 20, -4)
-    stop = np.zeros(1, np.bool_)
-    solve_one = lifted_module.LiftedProblem.solve
-
-    def solve_then_stop(self, weights, near=None):
-        found = solve_one(self, weights, near)
-        stop[0] = found is not None and problem.served(found.receiver).any()
-        return found
-
-    monkeypatch.setattr(lifted_module.LiftedProblem, "solve", solve_then_stop)
-    schedule = solve(problem, "dc", context=Context(stop=stop))
-    assert schedule.stopped == "deadline"
-    assert schedule.active.size > 0
 
 
 def failing(rows, weights, linear, gap):
@@ -231,6 +253,16 @@ def test_dc_goes_on_after_a_failed_programme(monkeypatch):
     problem = round_of(4, 6, 20, -2)
     monkeypatch.setattr(lifted_module, "solve_lifted", sometimes)
     assert solve(problem, "dc").active.size > solve(problem, "matching_pursuit").active.size
+
+
+@pytest.mark.parametrize("gamma_db", [-3, 0, 3])
+def test_sdr_does_not_depend_on_the_order_of_devices_or_the_antennas_basis(gamma_db):
+    problem = round_of(8, 6, 20, gamma_db, weighted=True)
+    rng = np.random.default_rng(8)
+    order = rng.permutation(problem.devices)
+    turned = random_unitary(rng, 6) @ problem.channels[:, order]
+    other = solve(Problem(turned, problem.weights[order], problem.gamma), "sdr")
+    assert sorted(order[other.active]) == solve(problem, "sdr").active.tolist()
 
 
 def test_prefix_reading_of_sdr_is_within_the_other():

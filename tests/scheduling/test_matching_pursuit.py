@@ -1,13 +1,11 @@
 """The kernels against the plain SVD version, and against the paper."""
 
-import csv
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from app.scheduling import Context, DeadlineExceededError, Problem, solve
 from app.scheduling.schedulers.matching_pursuit import MatchingPursuitParameters, select
+from experiments.paper import curves
 from tests.channels import iid_channels, random_problem
 from tests.oracles import plain_pursuit
 
@@ -124,13 +122,6 @@ def test_forward_search_returns_what_it_has_at_the_deadline():
     assert schedule.active.size == 0
 
 
-def paper_curves():
-    with (Path(__file__).parents[1] / "golden" / "active_vs_delta.csv").open() as file:
-        next(file)  # the source
-        for row in csv.DictReader(file):
-            yield row["series"], float(row["delta"]), float(row["value"])
-
-
 @pytest.mark.parametrize(("series", "gamma_db"), [("gamma_0_db", 0), ("gamma_5_db", 5)])
 def test_reproduces_the_papers_curve(series, gamma_db):
     """Fig. 2: mean |S| against δ, within 0.15 of a device at every point up to δ = 0.9.
@@ -142,9 +133,9 @@ def test_reproduces_the_papers_curve(series, gamma_db):
     problems = [
         Problem(iid_channels(rng, 6, 20), np.ones(20), 10 ** (gamma_db / 10)) for _ in range(4000)
     ]
-    points = [(delta, value) for name, delta, value in paper_curves() if name == series]
+    points = curves("active_vs_delta")[series]
     assert len(points) == 50
-    for delta, value in points:
+    for delta, value in points.items():
         parameters = MatchingPursuitParameters(delta)
         selections = [select(problem, parameters, Context()) for problem in problems]
         mean = np.mean([np.count_nonzero(selection.active) for selection in selections])

@@ -103,6 +103,6 @@ SCHEDULERS = (
         parameters=DualPursuitParameters,
         select=select,
         symmetric=False,
-        short=False,
+        pace="anytime",
     ),
 )

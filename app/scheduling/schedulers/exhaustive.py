@@ -17,13 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.scheduling.problem import Problem
-from app.scheduling.scheduler import (
-    Context,
-    DeadlineExceededError,
-    Parameters,
-    Scheduler,
-    Selection,
-)
+from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
 from app.scheduling.servability import Servability
 from app.scheduling.types import ComplexArray, MaskArray
 
@@ -42,9 +36,8 @@ class ExhaustiveParameters(Parameters):
 class _Search:
     """Branch and bound; a set of devices is a bit mask over the servable ones."""
 
-    def __init__(self, problem: Problem, stop: MaskArray) -> None:
+    def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._stop = stop
         self._servability = Servability(problem, STARTS)
         # Whoever has the most to spare first: large sets are found early, and prune the rest.
         devices = self._servability.devices
@@ -77,8 +70,6 @@ class _Search:
             return True
         if any(chosen & known == known for known in self._unservable):
             return False
-        if self._stop[0]:
-            raise DeadlineExceededError
         self.decisions += 1
         members = self._devices[[bool(chosen >> i & 1) for i in range(self._devices.size)]]
         receiver = self._servability.receiver(members)
@@ -96,14 +87,9 @@ class _Search:
 
 
 def select(problem: Problem, parameters: ExhaustiveParameters, context: Context) -> Selection:
-    """Search all sets, or as many as the deadline allows."""
-    search = _Search(problem, context.stop)
-    try:
-        search.run()
-    except DeadlineExceededError:
-        if search.count == 0:
-            raise
-        return Selection(search.receiver, search.active, search.decisions, "deadline")
+    """Search all sets."""
+    search = _Search(problem)
+    search.run()
     return Selection(search.receiver, search.active, search.decisions)
 
 
@@ -114,7 +100,7 @@ SCHEDULERS = (
         reference="The optimum of the scheduling problem, by branch and bound",
         parameters=ExhaustiveParameters,
         select=select,
-        short=False,
+        pace="slow",
         most_devices=MOST_DEVICES,
     ),
 )

@@ -32,14 +32,13 @@ from app.scheduling.lifted import MOST_DEVICES
 from app.scheduling.problem import InvalidProblemError, Problem
 from app.scheduling.scheduler import (
     Context,
-    DeadlineExceededError,
     InvalidParameterError,
     Parameters,
     Scheduler,
     Selection,
 )
 from app.scheduling.servability import Servability
-from app.scheduling.types import ComplexArray, IndexArray, MaskArray
+from app.scheduling.types import ComplexArray, IndexArray
 
 _REFERENCE = (
     "Yang et al., Scheduling Policies for Federated Learning in Wireless Networks, IEEE "
@@ -93,7 +92,7 @@ class ProportionalFairParameters(Parameters):
 def select_random(problem: Problem, parameters: RandomParameters, context: Context) -> Selection:
     """Schedule the longest prefix of a random order."""
     order = np.random.default_rng(context.seed).permutation(problem.devices)
-    return _longest_prefix(problem, order, context.stop)
+    return _longest_prefix(problem, order)
 
 
 def select_round_robin(
@@ -102,7 +101,7 @@ def select_round_robin(
     """Schedule the longest prefix of the devices from ``start`` on."""
     start = parameters.start % problem.devices
     order = np.roll(np.arange(problem.devices), -start)
-    return _longest_prefix(problem, order, context.stop)
+    return _longest_prefix(problem, order)
 
 
 def select_proportional_fair(
@@ -119,16 +118,16 @@ def select_proportional_fair(
                 f"not {averages.size}",
             )
         gains = gains / averages
-    return _longest_prefix(problem, np.argsort(-gains, kind="stable"), context.stop)
+    return _longest_prefix(problem, np.argsort(-gains, kind="stable"))
 
 
-def _longest_prefix(problem: Problem, order: IndexArray, stop: MaskArray) -> Selection:
+def _longest_prefix(problem: Problem, order: IndexArray) -> Selection:
     """Find the longest prefix of ``order`` that one receiver serves, by bisection."""
     servability = Servability(problem)
     order = order[np.isin(order, servability.devices)]
     receiver: ComplexArray = np.zeros(problem.antennas, np.complex128)
     length, too_long, decisions = 0, order.size + 1, 0
-    while too_long - length > 1 and not stop[0]:
+    while too_long - length > 1:
         tried = (length + too_long) // 2
         decisions += 1
         found = servability.receiver(order[:tried])
@@ -139,11 +138,9 @@ def _longest_prefix(problem: Problem, order: IndexArray, stop: MaskArray) -> Sel
             served = problem.served(found)[order]
             # Those who happen to be served next lengthen the prefix for nothing.
             length = tried + int(np.logical_and.accumulate(served[tried:]).sum())
-    if length == 0 and stop[0]:
-        raise DeadlineExceededError
     active = np.zeros(problem.devices, np.bool_)
     active[order[:length]] = True
-    return Selection(receiver, active, decisions, "deadline" if stop[0] else "converged")
+    return Selection(receiver, active, decisions)
 
 
 SCHEDULERS = (
@@ -154,7 +151,7 @@ SCHEDULERS = (
         parameters=RandomParameters,
         select=select_random,
         symmetric=False,
-        short=False,
+        pace="slow",
         most_devices=MOST_DEVICES,
     ),
     Scheduler(
@@ -164,7 +161,7 @@ SCHEDULERS = (
         parameters=RoundRobinParameters,
         select=select_round_robin,
         symmetric=False,
-        short=False,
+        pace="slow",
         most_devices=MOST_DEVICES,
     ),
     Scheduler(
@@ -173,7 +170,7 @@ SCHEDULERS = (
         reference=_REFERENCE,
         parameters=ProportionalFairParameters,
         select=select_proportional_fair,
-        short=False,
+        pace="slow",
         most_devices=MOST_DEVICES,
     ),
 )

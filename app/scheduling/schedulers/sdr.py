@@ -36,15 +36,9 @@ from typing import Literal
 
 import numpy as np
 
-from app.scheduling.lifted import MOST_DEVICES, Lifted, LiftedProblem
+from app.scheduling.lifted import MOST_DEVICES, Lifted, LiftedProblem, Solver
 from app.scheduling.problem import Problem
-from app.scheduling.scheduler import (
-    Context,
-    DeadlineExceededError,
-    Parameters,
-    Scheduler,
-    Selection,
-)
+from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
 from app.scheduling.types import MaskArray
 
 
@@ -57,16 +51,17 @@ class SdrParameters(Parameters):
     reading
         Whether everyone served is scheduled, or only those before the first whom C serves better
         than the receiver does.
+    solver
+        Of the programme: a compiled interior-point method, or a general solver through cvxpy.
     """
 
     reading: Literal["served", "prefix"] = "served"
+    solver: Solver = "interior_point"
 
 
 def select(problem: Problem, parameters: SdrParameters, context: Context) -> Selection:
     """Solve the relaxation and round it."""
-    if context.stop[0]:
-        raise DeadlineExceededError
-    lifted = LiftedProblem(problem)
+    lifted = LiftedProblem(problem, parameters.solver)
     relaxed = lifted.solve(np.ones(lifted.devices.size)) if lifted.devices.size else None
     if relaxed is None:
         nobody = np.zeros(problem.devices, np.bool_)
@@ -93,7 +88,9 @@ SCHEDULERS = (
         "Learning, 2022, Example 1",
         parameters=SdrParameters,
         select=select,
-        short=False,
+        # With general solvers: which of many solutions they return depends on the basis.
+        symmetric=False,
+        pace="slow",
         most_devices=MOST_DEVICES,
     ),
 )

@@ -1,8 +1,5 @@
 """The network against its formulas: geometry, moments, and the paper's own curve."""
 
-import csv
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -13,8 +10,7 @@ from airsched_client.federated.partition import (
     data_sizes,
 )
 from app.scheduling import Problem, solve
-
-GOLDEN = Path(__file__).parents[2] / "golden" / "active_vs_gamma_network.csv"
+from experiments.paper import curves
 
 
 def network(seed=0, **parameters):
@@ -193,13 +189,7 @@ def test_impossible_networks_are_refused(wrong):
 def test_the_papers_curve_appears():
     # The paper does not give the scale of φ: its curve lies 6.5 dB to the left of that for weights
     # of mean one. It averages 200 channels, with a standard error of about 0.2 of a device.
-    with GOLDEN.open() as file:
-        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
-    curve = {
-        float(row["gamma_db"]): float(row["value"])
-        for row in rows
-        if row["series"] == "matching_pursuit"
-    }
+    curve = curves("active_vs_gamma_network")["matching_pursuit"]
     problems = []
     for seed in range(2000):
         rng = np.random.default_rng([5, seed])

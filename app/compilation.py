@@ -1,0 +1,27 @@
+"""Compiles the kernels ahead of the first request, by using each of them once.
+
+``python -m app.compilation`` fills their cache, for set-up and image builds: then no start has to.
+"""
+
+from collections.abc import Collection
+from typing import get_args
+
+import numpy as np
+
+from app.scheduling import SCHEDULERS, Context, Pace, Problem, solve
+
+SMALL = Problem(np.array([[1.0, 0.2j], [0.3, 1.0]]), np.ones(2), gamma=1.0)
+"""A round with two devices."""
+
+
+def compile_kernels(paces: Collection[Pace] = get_args(Pace)) -> None:
+    """Compile, or load from the cache, what the schedulers of these paces use."""
+    start = Context(warm_start=np.ones(2, np.complex128))
+    for scheduler in SCHEDULERS.values():
+        if scheduler.pace in paces:
+            for parameters in scheduler.variants():
+                solve(SMALL, scheduler.name, parameters, start, coordination="mmse", polish=True)
+
+
+if __name__ == "__main__":
+    compile_kernels()

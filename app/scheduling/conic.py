@@ -1,0 +1,163 @@
+r"""The lifted problem through cvxpy: the same programme, by a general cone solver.
+
+It states the problem of :mod:`app.scheduling.kernels.lifted` over a real matrix Y of twice the
+size, with :math:`b_k = [\Re a_k;\ \Im a_k]` and :math:`b'_k = [-\Im a_k;\ \Re a_k]`:
+
+.. math:: \min_{Y \succeq 0,\ s \ge 0} \langle \tilde B, Y\rangle + \sum_k w_k s_k
+    \quad\text{s.t.}\quad \operatorname{tr} Y = 1,\quad
+    1 - b_k^T Y b_k - b_k'^T Y b'_k \le s_k .
+
+:math:`C = Y_{11} + Y_{22} + j(Y_{21} - Y_{12})` then has the same gains, trace and cost. Everything
+that changes from one programme to the next is a parameter (cvxpy's DPP), so that cvxpy compiles
+two for each shape, with slacks and without, and once only; leaving devices out keeps the shape.
+
+A status is not taken at its word: C is made positive semidefinite with unit trace here, whatever
+is said of its accuracy, and a solution without slacks is only one if it has none.
+"""
+
+import warnings
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from app.scheduling.problem import InvalidProblemError
+from app.scheduling.types import ComplexArray, RealArray
+
+MOST_COEFFICIENTS = 200_000
+"""Of the constraints, 4KN²: with more, one programme takes minutes and gigabytes."""
+
+INFEASIBILITY = 1e-4
+"""The largest slack of a solution that must have none."""
+
+_OPTIONS: dict[str, dict[str, Any]] = {"clarabel": {}, "scs": {"eps": 1e-7}}
+"""What each solver is given beside the programme: Clarabel's defaults are accurate, SCS's not."""
+
+
+def solve_conic(
+    rows: ComplexArray, weights: RealArray, linear: ComplexArray, solver: str
+) -> ComplexArray | None:
+    """Solve the lifted problem.
+
+    Parameters
+    ----------
+    rows
+        (K, N) channels a_k.
+    weights
+        (K,) of the slacks: all finite, or each infinite (no slack) or zero (left out).
+    linear
+        (N, N) Hermitian B.
+    solver
+        ``clarabel`` or ``scs``.
+
+    Returns
+    -------
+    (N, N) C, positive semidefinite with unit trace; None if there is none, or none was found.
+
+    Raises
+    ------
+    InvalidProblemError
+        There are too many coefficients for a general solver.
+    """
+    devices, antennas = rows.shape
+    if 4 * devices * antennas**2 > MOST_COEFFICIENTS:
+        raise InvalidProblemError(
+            "algorithm",
+            f"solver {solver} takes at most {MOST_COEFFICIENTS // (4 * antennas**2)} devices at "
+            f"{antennas} antennas, not {devices}; interior_point takes more",
+        )
+    hard = bool(np.isinf(weights).any())
+    programme = _Programme.of_shape(devices, antennas, hard)
+    if hard:
+        weights = np.isinf(weights).astype(np.float64)
+    doubled = programme.solve(_gains(rows), weights, _doubled(linear), solver)
+    if doubled is None:
+        return None
+    matrix = _feasible(doubled)
+    if matrix is None or not hard:
+        return matrix
+    gains = np.sum((rows.conj() @ matrix) * rows, axis=1).real
+    return matrix if np.all(gains >= weights - INFEASIBILITY) else None
+
+
+class _Programme:
+    """The programme of one shape, compiled at its first solve.
+
+    Parameters
+    ----------
+    hard
+        Whether gains must reach ``weights``, zero or one; otherwise those weigh the slacks.
+    """
+
+    def __init__(self, devices: int, antennas: int, hard: bool) -> None:
+        # Here, because it takes a second, and only processes for slow solves need it.
+        import cvxpy
+
+        size = 2 * antennas
+        self._matrix = cvxpy.Variable((size, size), PSD=True)
+        entries = cvxpy.vec(self._matrix, order="C")
+        self._gains = cvxpy.Parameter((devices, size**2))
+        self._weights = cvxpy.Parameter(devices, nonneg=True)
+        self._linear = cvxpy.Parameter(size**2)
+        cost = self._linear @ entries
+        constraints = [cvxpy.trace(self._matrix) == 1]
+        if hard:
+            constraints.append(self._gains @ entries >= self._weights)
+        else:
+            slacks = cvxpy.Variable(devices, nonneg=True)
+            constraints.append(self._gains @ entries + slacks >= 1)
+            cost += self._weights @ slacks
+        self._problem = cvxpy.Problem(cvxpy.Minimize(cost), constraints)
+        self._failure = cvxpy.SolverError
+
+    @staticmethod
+    @lru_cache(maxsize=64)
+    def of_shape(devices: int, antennas: int, hard: bool) -> "_Programme":
+        """Return the programme of this shape, made once."""
+        return _Programme(devices, antennas, hard)
+
+    def solve(
+        self, gains: RealArray, weights: RealArray, linear: RealArray, solver: str
+    ) -> RealArray | None:
+        """Return (2N, 2N) Y as the solver leaves it, or None."""
+        self._gains.value, self._weights.value, self._linear.value = gains, weights, linear
+        with warnings.catch_warnings():
+            # Of inaccurate solutions: they are made feasible by whoever asked.
+            warnings.simplefilter("ignore")
+            try:
+                # From scratch: the answer must not depend on what was asked before.
+                self._problem.solve(solver=solver.upper(), warm_start=False, **_OPTIONS[solver])
+            except self._failure:
+                return None
+        # Infeasible programmes leave None.
+        value: RealArray | None = self._matrix.value
+        return value
+
+
+def _gains(rows: ComplexArray) -> RealArray:
+    """Return (K, 4N²) coefficients of Y in the gains."""
+    first = np.concatenate([rows.real, rows.imag], axis=1)
+    second = np.concatenate([-rows.imag, rows.real], axis=1)
+    pairs = first[:, :, None] * first[:, None, :] + second[:, :, None] * second[:, None, :]
+    return np.asarray(pairs.reshape(rows.shape[0], -1))
+
+
+def _doubled(linear: ComplexArray) -> RealArray:
+    """Return (4N²,) coefficients of Y in the cost."""
+    return np.block([[linear.real, -linear.imag], [linear.imag, linear.real]]).ravel()
+
+
+def _feasible(doubled: RealArray) -> ComplexArray | None:
+    """Return C for Y, its negative eigenvalues cut off and its trace brought to one."""
+    if not np.isfinite(doubled).all():
+        return None
+    size = doubled.shape[0] // 2
+    real = doubled[:size, :size] + doubled[size:, size:]
+    imaginary = doubled[size:, :size] - doubled[:size, size:]
+    matrix = real + 1j * imaginary
+    values, vectors = np.linalg.eigh(matrix + matrix.conj().T)
+    values = np.maximum(values, 0.0)
+    if values[-1] == 0.0:
+        return None
+    feasible: ComplexArray = (vectors * (values / values.sum())) @ vectors.conj().T
+    return feasible

@@ -1,0 +1,201 @@
+"""Processes for slow solves, one solve at a time each, which can be ended from outside.
+
+They are forked from a server process that has the kernels loaded (:mod:`app.preloaded`), which
+starts with the first slow solve and ends with the service. So a new one takes milliseconds, and one
+that was ended, or died, is simply replaced when the next solve needs it.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+import traceback
+from collections.abc import Callable
+from multiprocessing.connection import Connection, wait
+
+from app.scheduling import DeadlineExceededError, Schedule
+
+NICENESS = 10
+"""Of these processes: where cores are short, the event loop and its threads go first."""
+
+
+class WorkerDiedError(Exception):
+    """The process died in the middle of a solve, or could not be started."""
+
+
+class Workers:
+    """The processes that wait for work; there are as many as solves have run at once.
+
+    Parameters
+    ----------
+    on_loss
+        Called when one was ended or has died, and must be replaced.
+    """
+
+    def __init__(self, on_loss: Callable[[], None] = lambda: None) -> None:
+        self._on_loss = on_loss
+        self._idle: list[_Worker] = []
+        self._closed = False
+        self._lock = threading.Lock()
+
+    def take(self) -> "_Worker":
+        """Return a process that waits for work, a new one if there is none."""
+        with self._lock:
+            while self._idle:
+                worker = self._idle.pop()
+                if worker.is_alive():
+                    return worker
+                self.discard(worker)
+        return _Worker()
+
+    def discard(self, worker: "_Worker") -> None:
+        """End ``worker``, which will be replaced when it is needed."""
+        worker.end()
+        self._on_loss()
+
+    def give_back(self, worker: "_Worker") -> None:
+        """Let ``worker`` wait for more work."""
+        with self._lock:
+            if not self._closed:
+                self._idle.append(worker)
+                return
+        worker.end()
+
+    def close(self) -> None:
+        """End those that wait, and from now on any that is given back."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.end()
+
+
+class Job:
+    """One solve in a process of ``workers``.
+
+    Parameters
+    ----------
+    call
+        What to do there: it and what it returns, or raises, are pickled.
+    """
+
+    def __init__(self, workers: Workers, call: Callable[[], Schedule]) -> None:
+        self._workers = workers
+        self._call = call
+        self._lock = threading.Lock()
+        self._worker: _Worker | None = None
+        self._ended = False
+
+    def run(self) -> Schedule:
+        """Run it, and wait for the answer.
+
+        Raises
+        ------
+        DeadlineExceededError
+            It was ended.
+        WorkerDiedError
+            The process died, not by :meth:`end`.
+        """
+        worker = self._workers.take()
+        with self._lock:
+            self._worker = None if self._ended else worker
+        if self._worker is None:
+            self._workers.give_back(worker)
+            raise DeadlineExceededError
+        try:
+            schedule = worker.run(self._call)
+        except WorkerDiedError:
+            with self._lock:
+                self._worker = None
+            self._workers.discard(worker)
+            if self._ended:
+                raise DeadlineExceededError from None
+            raise
+        except BaseException:
+            self._release(worker)
+            raise
+        self._release(worker)
+        return schedule
+
+    def end(self) -> None:
+        """End it, with its process if it has one by now; it may have finished already."""
+        with self._lock:
+            self._ended = True
+            if self._worker is not None:
+                self._worker.kill()
+
+    def _release(self, worker: "_Worker") -> None:
+        with self._lock:
+            self._worker = None
+        if self._ended:
+            self._workers.discard(worker)
+        else:
+            self._workers.give_back(worker)
+
+
+class _Worker:
+    """A solver process, seen from the service."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["app.preloaded"])
+        self._connection, theirs = context.Pipe()
+        self._process = context.Process(
+            target=_serve, args=(theirs,), name="airsched-solver", daemon=True
+        )
+        self._process.start()
+        theirs.close()
+
+    def is_alive(self) -> bool:
+        return self._process.is_alive()
+
+    def run(self, call: Callable[[], Schedule]) -> Schedule:
+        try:
+            self._connection.send(call)
+            # Not only for the answer: a dying process need not close its end at once.
+            wait([self._connection, self._process.sentinel])
+            if not self._connection.poll():
+                raise WorkerDiedError
+            outcome = self._connection.recv()
+        except (EOFError, OSError):
+            raise WorkerDiedError from None
+        if isinstance(outcome, BaseException):
+            raise outcome
+        schedule: Schedule = outcome
+        return schedule
+
+    def kill(self) -> None:
+        """End the process at once, whatever it is doing."""
+        self._process.kill()
+
+    def end(self) -> None:
+        """End the process and free what belongs to it."""
+        self._process.kill()
+        self._process.join()
+        self._process.close()
+        self._connection.close()
+
+
+def _serve(connection: Connection) -> None:
+    """Solve what comes, in the solver process, until the service is gone."""
+    os.nice(NICENESS)
+    # Ctrl-C in a terminal reaches the whole group; the service decides when this ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_service, daemon=True).start()
+    while True:
+        call = connection.recv()
+        outcome: object
+        try:
+            outcome = call()
+        except Exception as error:
+            error.add_note(f"in a solver process:\n{traceback.format_exc()}")
+            outcome = error
+        connection.send(outcome)
+
+
+def _end_with_service() -> None:
+    """End this process, in mid-solve if need be, when the service's is gone."""
+    service = multiprocessing.parent_process()
+    if service is not None:
+        service.join()
+    os._exit(1)

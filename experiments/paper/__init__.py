@@ -1,0 +1,20 @@
+"""The points of the paper's curves, figure by figure.
+
+Source: A. Bereyhi, A. Vagollari, S. Asaad, R. R. Müller, W. Gerstacker, H. V. Poor, *Matching
+Pursuit Based Scheduling for Over-the-Air Federated Learning*, 2022. Each ``NAME.csv`` here holds
+one figure as ``series, x, value``, the second column named for what its x axis shows.
+"""
+
+import csv
+from pathlib import Path
+
+
+def curves(name: str) -> dict[str, dict[float, float]]:
+    """Return every curve of the figure ``name``: series → x → value."""
+    found: dict[str, dict[float, float]] = {}
+    with (Path(__file__).parent / f"{name}.csv").open(newline="") as file:
+        rows = csv.reader(file)
+        next(rows)
+        for series, x, value in rows:
+            found.setdefault(series, {})[float(x)] = float(value)
+    return found

@@ -1,0 +1,238 @@
+"""Solver processes: killed at the deadline, replaced when they die, gone with the service."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import msgpack
+import numpy as np
+import pytest
+
+from app.execution import AbandonedError, Executor
+from app.scheduling import SCHEDULERS, Context, DeadlineExceededError, Problem, solve
+from app.settings import Settings
+from app.workers import Job, WorkerDiedError, Workers
+from tests import processes
+from tests.api.bodies import packed
+from tests.channels import iid_channels
+from tests.conftest import running_service
+
+QUICK = Problem(iid_channels(np.random.default_rng(60), 6, 20), np.ones(20), gamma=0.4)
+ENDLESS = Problem(iid_channels(np.random.default_rng(61), 8, 400), np.ones(400), gamma=0.5)
+"""DC programming takes minutes on it."""
+
+PARAMETERS = SCHEDULERS["dc"].parameters()
+
+
+def solvers():
+    """Return the solver processes of this module."""
+    return list(processes.solvers(os.getpid()) - OTHERS)
+
+
+OTHERS = set()
+"""Processes of services that other tests have left running."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def others():
+    OTHERS.update(processes.below(os.getpid()))
+
+
+def resident_megabytes():
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+async def until(condition, seconds=20):
+    give_up = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < give_up
+        await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+def executor():
+    executor = Executor(workers=1, queue_length=2)
+    yield executor
+    executor.close()
+    assert solvers() == []
+
+
+def dc(executor, problem=QUICK, seconds=60.0, **options):
+    return executor.solve(problem, "dc", PARAMETERS, Context(), seconds, **options)
+
+
+@pytest.mark.anyio
+async def test_a_process_gives_the_same_schedule_and_waits_for_more(executor):
+    expected = solve(QUICK, "dc")
+    for _ in range(3):
+        schedule = await dc(executor)
+        np.testing.assert_array_equal(schedule.active, expected.active)
+        np.testing.assert_array_equal(schedule.receiver, expected.receiver)
+        assert len(solvers()) == 1
+
+
+@pytest.mark.anyio
+async def test_the_deadline_ends_the_process_a_hundred_times(executor):
+    await dc(executor)
+    before = resident_megabytes()
+    for _ in range(100):
+        started = time.perf_counter()
+        with pytest.raises(DeadlineExceededError):
+            await dc(executor, ENDLESS, seconds=0.05)
+        assert time.perf_counter() - started < 1
+    await until(lambda: solvers() == [])
+    assert resident_megabytes() - before < 20
+    assert (await dc(executor)).active.size
+
+
+@pytest.mark.anyio
+async def test_killed_in_mid_solve_is_an_error_and_the_next_one_works(executor):
+    task = asyncio.create_task(dc(executor, ENDLESS))
+    await until(solvers)
+    await asyncio.sleep(0.1)
+    os.kill(solvers()[0], signal.SIGKILL)
+    with pytest.raises(WorkerDiedError):
+        await task
+    assert (await dc(executor)).active.size
+
+
+@pytest.mark.anyio
+async def test_killed_while_idle_is_replaced_unseen(executor):
+    await dc(executor)
+    os.kill(solvers()[0], signal.SIGKILL)
+    await until(lambda: solvers() == [])
+    assert (await dc(executor)).active.size
+
+
+@pytest.mark.anyio
+async def test_cancelled_and_abandoned_solves_free_their_process(executor):
+    async def leaves():
+        await asyncio.sleep(0.1)
+
+    for _ in range(2):
+        task = asyncio.create_task(dc(executor, ENDLESS))
+        await asyncio.sleep(0.1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        with pytest.raises(AbandonedError):
+            await dc(executor, ENDLESS, gone=leaves)
+    assert (await asyncio.wait_for(dc(executor), 20)).active.size
+
+
+def test_a_job_ended_before_it_runs_needs_no_process():
+    workers = Workers()
+    job = Job(workers, print)
+    job.end()
+    with pytest.raises(DeadlineExceededError):
+        job.run()
+    workers.close()
+    assert solvers() == []
+
+
+def test_errors_of_a_solve_arrive_with_their_origin():
+    workers = Workers()
+    with pytest.raises(ZeroDivisionError) as raised:
+        Job(workers, _fail).run()
+    assert "_fail" in "".join(raised.value.__notes__)
+    workers.close()
+
+
+def _fail():
+    return 1 // 0
+
+
+# Over HTTP
+
+
+def body(problem, **fields):
+    fields = {"channels": packed(problem.channels), "algorithm": "dc", **fields}
+    return {"gamma": problem.gamma, **fields}
+
+
+@pytest.fixture(scope="module")
+def slow_service():
+    with running_service(Settings(solver_workers=1, queue_length=1)) as url:
+        yield url
+
+
+def post(url, content, **options):
+    options.setdefault("timeout", 60)
+    return httpx.post(f"{url}/schedule", json=content, **options)
+
+
+def test_deadline_is_504(slow_service):
+    answer = post(slow_service, body(ENDLESS, deadline_ms=50))
+    assert answer.status_code == 504
+    assert "deadline_ms" in answer.json()["detail"]
+    assert post(slow_service, body(QUICK)).status_code == 200
+
+
+@pytest.mark.anyio
+async def test_killed_process_is_a_500_that_says_so(slow_service):
+    async with httpx.AsyncClient(timeout=60) as client:
+        task = asyncio.create_task(client.post(f"{slow_service}/schedule", json=body(ENDLESS)))
+        await until(solvers)
+        await asyncio.sleep(0.2)
+        os.kill(solvers()[0], signal.SIGKILL)
+        answer = await task
+    assert answer.status_code == 500
+    assert "died" in answer.json()["detail"]
+    assert post(slow_service, body(QUICK)).status_code == 200
+
+
+def test_a_client_that_goes_away_frees_the_process(slow_service):
+    for _ in range(3):
+        with pytest.raises(httpx.ReadTimeout):
+            post(slow_service, body(ENDLESS), timeout=0.3)
+    # Three such clients would fill the one process and the queue for minutes.
+    assert post(slow_service, body(QUICK), timeout=20).status_code == 200
+
+
+@pytest.mark.anyio
+async def test_full_queue_of_slow_solves_is_503_and_fast_ones_go_on(slow_service):
+    async with httpx.AsyncClient(base_url=slow_service, timeout=60) as client:
+        slow = body(ENDLESS, deadline_ms=1500)
+        accepted = [asyncio.create_task(client.post("/schedule", json=slow)) for _ in range(2)]
+        await asyncio.sleep(0.3)
+        refused = await client.post("/schedule", json=slow)
+        assert refused.status_code == 503
+        assert refused.headers["retry-after"] == "1"
+        fast = {"channels": packed(QUICK.channels), "gamma": 1}
+        for algorithm in ("matching_pursuit", "dual_pursuit"):
+            answer = await client.post("/schedule", json={**fast, "algorithm": algorithm})
+            assert answer.status_code == 200
+        assert [(await task).status_code for task in accepted] == [504, 504]
+
+
+def test_no_process_outlives_a_service_that_was_killed():
+    command = [sys.executable, "-m", "app", "--port", "0"]
+    service = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        url = service.stdout.readline().split()[4].rstrip(",")
+        while httpx.get(f"{url}/health/ready").status_code != 200:
+            time.sleep(0.05)
+        content = msgpack.packb(body(ENDLESS, channels=packed(ENDLESS.channels, raw=True)))
+        with pytest.raises(httpx.ReadTimeout):
+            httpx.post(
+                f"{url}/schedule",
+                content=content,
+                headers={"content-type": "application/msgpack"},
+                timeout=4,
+            )
+        below = processes.below(service.pid)
+        assert below
+    finally:
+        service.kill()
+        service.wait()
+        service.stdout.close()
+    give_up = time.monotonic() + 20
+    while any(Path(f"/proc/{process}").exists() for process in below):
+        assert time.monotonic() < give_up
+        time.sleep(0.05)
