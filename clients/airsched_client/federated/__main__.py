@@ -12,7 +12,7 @@ from airsched_client.federated.experiment import PERFECT, Experiment, Record
 from airsched_client.federated.loop import compare
 from airsched_client.federated.partition import PartitionParameters
 from airsched_client.federated.tasks import TASKS
-from airsched_client.federated.waiting import Patience, ServiceAwayError
+from airsched_client.federated.waiting import Patience
 
 try:
     from rich.console import Console
@@ -34,7 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console()
     resume = ""
     try:
-        with SchedulerClient(asked.url, api_key=asked.api_key) as scheduler:
+        # Waiting is up to the loop: it says what it waits for, and for as long as it was told.
+        with SchedulerClient(asked.url, api_key=asked.api_key, retries=0) as scheduler:
             patience = Patience(
                 asked.patience, tell=lambda text: console.print(f"waiting: {escape(text)}")
             )
@@ -42,8 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             resume = f"; the finished rounds are in {asked.output}, go on with --resume"
             records = _run(experiment, scheduler, asked, patience, console)
     except (AirschedError, ValueError, OSError, ImportError) as error:
-        away = isinstance(error, ServiceAwayError)
-        console.print(f"stopped: {escape(str(error))}{resume if away else ''}", highlight=False)
+        after = resume if isinstance(error, AirschedError) else ""
+        console.print(f"stopped: {escape(str(error))}{after}", highlight=False)
         return 1
     except KeyboardInterrupt:
         console.print(f"interrupted{resume}", highlight=False)
@@ -101,9 +102,9 @@ def _experiment(
     policies = list(asked.policies)
     if _EVERY in policies:
         offered = [
-            algorithm["name"]
+            algorithm.name
             for algorithm in patience.ask(scheduler.algorithms)
-            if "/schedule" in algorithm["endpoints"]
+            if "/schedule" in algorithm.endpoints
         ]
         if asked.devices > _EXHAUSTIVE_DEVICES:
             console.print(f"without exhaustive: it takes up to {_EXHAUSTIVE_DEVICES} devices")

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from airsched_client.federated.channels import NetworkParameters
 from airsched_client.federated.partition import PartitionParameters
@@ -54,7 +54,7 @@ class Experiment:
     rounds: int = 10
     power: float = 1.0
     noise_variance: float = 1.0
-    coordination: str = "zero_forcing"
+    coordination: Literal["zero_forcing", "mmse"] = "zero_forcing"
     polish: bool = False
     network: NetworkParameters = field(default_factory=NetworkParameters)
     partition: PartitionParameters = field(default_factory=PartitionParameters)

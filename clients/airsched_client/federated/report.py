@@ -104,7 +104,8 @@ def table(summaries: Sequence[Summary]) -> "Table":
     """Return the summaries for a terminal."""
     from rich.table import Table
 
-    built = Table(title=f"final models, {max((s.seeds for s in summaries), default=0)} seeds")
+    seeds = max((summary.seeds for summary in summaries), default=0)
+    built = Table(title=f"final models, {seeds} seed{'s'[: seeds != 1]}")
     for name in ("policy", "γ dB", "accuracy", "loss", "|S|", "error", "ζ"):
         built.add_column(name, justify="left" if name == "policy" else "right", no_wrap=True)
     for summary in summaries:
@@ -179,7 +180,7 @@ def _draw_rounds(records: Sequence[Record], gamma_db: float | None, folder: Path
     right.set_ylim(0, 1.06 * devices)
     seeds = len({record.seed for record in chosen})
     at = "" if gamma_db is None else f"γ = {gamma_db:g} dB, "
-    figure.suptitle(f"{at}mean of {seeds} seed{'s'[: seeds > 1]}, standard error shaded")
+    figure.suptitle(f"{at}mean of {seeds} seed{'s'[: seeds != 1]}, standard error shaded")
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=6)
     name = "rounds.png" if gamma_db is None else f"rounds_{gamma_db:g}db.png"
     return _save(figure, folder / name)

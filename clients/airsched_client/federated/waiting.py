@@ -9,6 +9,8 @@ from airsched_client.errors import AirschedError, ServiceError, UnreachableError
 
 Answer = TypeVar("Answer")
 
+_UNAVAILABLE = (502, 503, 504)
+
 
 class ServiceAwayError(AirschedError):
     """The service stayed away for longer than there was patience."""
@@ -67,7 +69,7 @@ class Patience:
 
 
 def _may_pass(error: AirschedError) -> bool:
-    """Whether the same request can succeed later: nobody answered, or the fault is the server's."""
+    """Whether the same request can succeed later: nobody answered, or nobody could just then."""
     if isinstance(error, ServiceError):
-        return error.status >= 500
+        return error.status in _UNAVAILABLE
     return isinstance(error, UnreachableError)

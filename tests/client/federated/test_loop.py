@@ -12,9 +12,9 @@ import pytest
 
 from airsched_client import InvalidRequestError, SchedulerClient
 from airsched_client.federated.__main__ import main
-from airsched_client.federated.channels import NetworkParameters
+from airsched_client.federated.channels import Network, NetworkParameters
 from airsched_client.federated.checkpoint import Results, read_records
-from airsched_client.federated.experiment import Experiment, Record, Run
+from airsched_client.federated.experiment import Experiment, Record
 from airsched_client.federated.loop import Setting, compare
 from airsched_client.federated.tasks import build
 from airsched_client.federated.waiting import Patience, ServiceAwayError
@@ -68,7 +68,7 @@ def test_every_policy_tolerance_and_seed_has_all_rounds(uninterrupted):
         elif record.active:
             assert record.computation_error <= 0.1 * 10 ** (record.gamma_db / 10) * (1 + 1e-9)
             # A mean over 2410 symbols.
-            assert record.measured_error == pytest.approx(record.computation_error, rel=0.15)
+            assert record.measured_error == pytest.approx(record.computation_error, rel=0.1)
 
 
 def test_perfect_is_federated_averaging(scheduler, tmp_path):
@@ -128,16 +128,65 @@ def test_too_much_noise_is_recorded_and_not_an_error(scheduler, tmp_path):
     assert read_records(tmp_path) == records
 
 
-def test_round_robin_goes_round(uninterrupted):
-    run = Run("round_robin", 15.0, 0)
-    records = [record for record in read_records(uninterrupted) if record.run == run]
-    position = 0
-    for record in records:
-        # Whoever is scheduled is next in the circle, but for devices that nobody can serve.
-        behind = {(device - position) % 6 for device in record.active}
-        assert 0 in behind or len(behind) < 6
-        position += max(len(record.active), 1)
-    assert len({record.active for record in records}) > 1
+class Listening:
+    """A scheduler that remembers what it was asked."""
+
+    def __init__(self, scheduler):
+        self._scheduler, self.asked = scheduler, []
+
+    def schedule(self, channels, **options):
+        self.asked.append((channels, options))
+        return self._scheduler.schedule(channels, **options)
+
+
+def test_the_stateless_service_is_told_of_earlier_rounds(scheduler, tmp_path):
+    experiment = Experiment(
+        policies=("round_robin", "proportional_fair", "random"),
+        gammas_db=(15.0,),
+        rounds=4,
+        network=SMALL.network,
+        samples=120,
+        epochs=1,
+    )
+    listening = Listening(scheduler)
+    records = compare(experiment, listening, tmp_path)
+    algorithms = [options["algorithm"] for _, options in listening.asked]
+    # Round robin goes on behind those who had their turn.
+    turns = np.cumsum([max(len(record.active), 1) for record in records[:4]])
+    assert [one["start"] for one in algorithms[:4]] == [0, *(turns[:3] % 6).tolist()]
+    # Proportional fair compares with the long run, which many rounds of fading give as well.
+    network = Network(SMALL.network, np.random.default_rng([0, 0]))
+    rng = np.random.default_rng(1)
+    gains = [np.sum(np.abs(network.fade(rng).direct) ** 2, axis=0) for _ in range(5000)]
+    for one in algorithms[4:8]:
+        np.testing.assert_allclose(one["average_gains"], np.mean(gains, axis=0), rtol=0.05)
+    # Random draws anew in every round, and all policies meet the same fading.
+    assert len({options["seed"] for _, options in listening.asked[8:]}) == 4
+    for number in range(4):
+        for policy in (1, 2):
+            np.testing.assert_array_equal(
+                listening.asked[number][0], listening.asked[number + 4 * policy][0]
+            )
+
+
+def test_wrong_estimates_are_scheduled_and_the_true_channels_transmit(scheduler, tmp_path):
+    experiment = Experiment(
+        policies=("dual_pursuit",),
+        gammas_db=(20.0,),
+        rounds=2,
+        noise_variance=1e-12,
+        network=NetworkParameters(devices=6, antennas=3, csi_error=0.01),
+        samples=120,
+    )
+    listening = Listening(scheduler)
+    records = compare(experiment, listening, tmp_path)
+    network = Network(experiment.network, np.random.default_rng([0, 0]))
+    for record, (channels, options) in zip(records, listening.asked, strict=True):
+        fading = network.fade(np.random.default_rng([0, 3, record.round]))
+        np.testing.assert_array_equal(channels, fading.estimates)
+        assert options["csi_error"] == 0.01
+        # Without noise all that is left is what the estimates get wrong.
+        assert record.measured_error > 1000 * record.computation_error
 
 
 @pytest.mark.parametrize("finished", [1, 3, 4, 20, 53])
@@ -219,14 +268,14 @@ class Fragile(httpx.BaseTransport):
             return self._real.handle_request(request)
         if self.manner == "unreachable":
             raise httpx.ConnectError("refused", request=request)
-        status = {"overloaded": 503, "broken": 500}[self.manner]
+        status = {"overloaded": 503, "behind a gateway": 502}[self.manner]
         return httpx.Response(status, json={"detail": "not now"}, headers={"Retry-After": "7"})
 
     def close(self):
         self._real.close()
 
 
-@pytest.mark.parametrize("manner", ["unreachable", "overloaded", "broken"])
+@pytest.mark.parametrize("manner", ["unreachable", "overloaded", "behind a gateway"])
 def test_waits_for_a_service_that_is_away_and_goes_on(service_url, scheduler, tmp_path, manner):
     compare(ONE, scheduler, tmp_path / "undisturbed")
     transport, slept, told = Fragile(manner), [], []
@@ -240,7 +289,7 @@ def test_waits_for_a_service_that_is_away_and_goes_on(service_url, scheduler, tm
         transport.down = True
 
     patience = Patience(first=0.5, most=6.0, sleep=sleep, tell=told.append)
-    with SchedulerClient(service_url, transport=transport) as fragile:
+    with SchedulerClient(service_url, retries=0, transport=transport) as fragile:
         compare(ONE, fragile, tmp_path / "waited", patience=patience, on_round=on_round)
     assert_same(tmp_path / "undisturbed", tmp_path / "waited")
     # Away before each of three rounds: the pause doubles to its limit, or is what the service says.
@@ -256,7 +305,7 @@ def test_stops_when_the_service_stays_away_and_loses_nothing(service_url, schedu
     def on_round(record):
         transport.down = record.round == 1
 
-    with SchedulerClient(service_url, transport=transport) as fragile:
+    with SchedulerClient(service_url, retries=0, transport=transport) as fragile:
         patience = Patience(total=60.0, sleep=slept.append)
         with pytest.raises(ServiceAwayError, match=r"away for 60 s.*127\.0\.0\.1"):
             compare(ONE, fragile, tmp_path / "left", patience=patience, on_round=on_round)
@@ -307,14 +356,6 @@ def test_a_checkpoint_without_its_lines_is_refused(tmp_path):
     (tmp_path / "results.jsonl").write_text("")
     with pytest.raises(ValueError, match="lacks 1"):
         Results(tmp_path, ONE, resume=True)
-
-
-def test_the_client_alone_imports_none_of_it():
-    code = (
-        "import sys, airsched_client;"
-        "assert not [m for m in sys.modules if 'federated' in m or m in ('sklearn', 'torch')]"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_policy_may_carry_parameters(scheduler, tmp_path):
