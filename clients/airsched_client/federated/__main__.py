@@ -159,7 +159,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--power", type=float, default=usual.power, help="P")
     add("--noise-variance", type=float, default=usual.noise_variance, help="σ²")
     add("--csi-error", type=float, default=network.csi_error, help="bound on ‖h_k − ĥ_k‖")
-    add("--coordination", choices=["zero_forcing", "mmse"], default=usual.coordination, help=" ")
+    add(
+        "--coordination",
+        choices=["zero_forcing", "mmse"],
+        default=usual.coordination,
+        help="sets η, ψ",
+    )
     add("--polish", action="store_true", help="let the service polish every receiver")
     add(
         "--label-concentration",

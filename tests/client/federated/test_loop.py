@@ -237,7 +237,8 @@ def test_results_are_never_overwritten_or_mixed(scheduler, uninterrupted):
 def test_a_killed_process_resumes_bit_for_bit(service_url, tmp_path):
     command = [
         *("--url", service_url, "--devices", "6", "--antennas", "3", "--samples", "120"),
-        *("--policies", "dual_pursuit", "random", "--gamma-db", "15", "--rounds", "40"),
+        *("--policies", "dual_pursuit", "random", "--gamma-db", "15", "--rounds", "20"),
+        *("--epochs", "1"),
     ]
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     assert main([*command, "--output", str(whole)]) == 0
