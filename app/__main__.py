@@ -45,6 +45,8 @@ def main() -> None:
         "log_config": logs.configuration(settings),
         "log_level": "warning",
         "access_log": False,
+        # A controller asks once a round: longer than any, so that its connection stays open.
+        "timeout_keep_alive": 75,
     }
     if arguments.workers == 1:
         _Server(uvicorn.Config(**options)).run()

@@ -22,13 +22,14 @@ from typing import Any, Literal
 
 from app import metrics
 from app.scheduling import (
-    SCHEDULERS,
     Context,
     DeadlineExceededError,
+    IrsProblem,
     Method,
     Parameters,
     Problem,
     Schedule,
+    schedulers_of,
     solve,
 )
 from app.workers import Job, Workers
@@ -82,7 +83,7 @@ class Executor:
 
     async def solve(
         self,
-        problem: Problem,
+        problem: Problem | IrsProblem,
         algorithm: str,
         parameters: Parameters,
         context: Context,
@@ -107,7 +108,7 @@ class Executor:
         WorkerDiedError
             The solver process died.
         """
-        scheduler = SCHEDULERS[algorithm]
+        scheduler = schedulers_of(problem)[algorithm]
         scheduler.require_suited(problem)
         run = partial(
             solve,
@@ -121,7 +122,7 @@ class Executor:
         if scheduler.pace == "slow":
             job = Job(self._workers, run)
             return await self._processes.run(job.run, job.end, deadline_seconds, gone)
-        if scheduler.pace == "anytime" or problem.channels.size > INLINE_ENTRIES or polish:
+        if scheduler.pace == "anytime" or problem.entries > INLINE_ENTRIES or polish:
             stop = partial(context.stop.fill, True)
             return await self._threads.run(run, stop, deadline_seconds, gone)
         started = time.perf_counter()

@@ -26,6 +26,7 @@ class Service:
         self.limits: Mapping[str, int] = {
             "antennas": settings.max_antennas,
             "devices": settings.max_devices,
+            "elements": settings.max_elements,
         }
         self.executor = Executor(settings.solver_workers, settings.queue_length)
         self._compiling: asyncio.Task[None] | None = None

@@ -25,7 +25,8 @@ def running_server() -> Iterator[httpx.Client]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "uvicorn", "benchmarks.server:app", "--port", str(port)]
-    process = subprocess.Popen([*command, "--no-access-log", "--log-level", "warning"])
+    options = ["--no-access-log", "--log-level", "warning", "--timeout-keep-alive", "75"]
+    process = subprocess.Popen([*command, *options])
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
             for _ in range(600):

@@ -9,19 +9,21 @@ from fastapi.routing import APIRoute
 from starlette.routing import Route
 
 from app.api import openapi
-from app.api.endpoint import Call, SchedulingEndpoint
-from app.api.requests import CHOICES, ScheduleRequest
+from app.api.algorithms import CHOICES, IRS_CHOICES, AlgorithmChoice
+from app.api.endpoint import Answer, Call, SchedulingEndpoint
+from app.api.requests import IrsScheduleRequest, RoundRequest, ScheduleRequest
 from app.api.responses import (
     AlgorithmInfo,
     Algorithms,
     Health,
+    IrsScheduleAnswer,
     ParameterInfo,
     ScheduleAnswer,
     schedule_answer,
 )
 from app.api.security import require_key
 from app.metrics import CONTENT_TYPE, exposition
-from app.scheduling import SCHEDULERS, Context
+from app.scheduling import Context
 from app.service import Service
 from app.settings import Settings
 
@@ -31,7 +33,8 @@ PROBES = frozenset({"/health/live", "/health/ready", "/metrics"})
 
 def install(app: FastAPI, settings: Settings) -> None:
     """Add every route to ``app``. Scheduling routes are only documented by FastAPI."""
-    app.routes.append(Route("/schedule", SchedulingEndpoint(schedule), methods=["POST"]))
+    for path, answer in (("/schedule", schedule), ("/schedule/irs", schedule_irs)):
+        app.routes.append(Route(path, SchedulingEndpoint(answer), methods=["POST"]))
     app.get(
         "/algorithms",
         summary="List the algorithms",
@@ -67,6 +70,20 @@ async def schedule(call: Call) -> dict[str, Any]:
     Stateless: the same request and seed give the same schedule on any replica.
     """
     asked = ScheduleRequest.model_validate(call.body, context=call.service.limits)
+    return await _answer(asked, call)
+
+
+async def schedule_irs(call: Call) -> dict[str, Any]:
+    """Return the phases of the reflecting surface as well, tuned together with the schedule.
+
+    Everything in the answer refers to the tuned channels H⁰ + T diag(phases) G. Stateless: the
+    same request and seed give the same schedule on any replica.
+    """
+    asked = IrsScheduleRequest.model_validate(call.body, context=call.service.limits)
+    return await _answer(asked, call)
+
+
+async def _answer(asked: RoundRequest, call: Call) -> dict[str, Any]:
     problem = asked.problem()
     call.observation.algorithm = asked.algorithm.name
     call.observation.devices = problem.devices
@@ -114,32 +131,49 @@ def _documented() -> None:
     """Stand in for an endpoint that FastAPI describes but does not serve."""
 
 
-SCHEDULING = [
-    APIRoute(
-        "/schedule",
+def _document(
+    path: str,
+    answer: Answer,
+    summary: str,
+    request: type[RoundRequest],
+    response: type[ScheduleAnswer],
+) -> APIRoute:
+    return APIRoute(
+        path,
         _documented,
-        name="schedule",
+        name=path.strip("/").replace("/", "_"),
         methods=["POST"],
-        summary="Schedule one round",
-        description=getdoc(schedule),
-        openapi_extra=openapi.body(ScheduleRequest),
-        responses=openapi.answers(ScheduleAnswer, 400, 401, 408, 413, 415, 422, 500, 503, 504),
+        summary=summary,
+        description=getdoc(answer),
+        openapi_extra=openapi.body(request),
+        responses=openapi.answers(response, 400, 401, 408, 413, 415, 422, 500, 503, 504),
         response_class=Response,
         tags=["scheduling"],
+    )
+
+
+SCHEDULING = [
+    _document("/schedule", schedule, "Schedule one round", ScheduleRequest, ScheduleAnswer),
+    _document(
+        "/schedule/irs",
+        schedule_irs,
+        "Schedule one round and tune a reflecting surface",
+        IrsScheduleRequest,
+        IrsScheduleAnswer,
     ),
 ]
 """The scheduling routes, as the OpenAPI document describes them."""
 
 
-def _describe(name: str) -> AlgorithmInfo:
-    scheduler, model = SCHEDULERS[name], CHOICES[name]
+def _describe(model: type[AlgorithmChoice], endpoint: str) -> AlgorithmInfo:
+    scheduler = model.scheduler
     properties = model.model_json_schema()["properties"]
     hidden = ("default", "title")
     return AlgorithmInfo(
-        name=name,
+        name=scheduler.name,
         summary=scheduler.summary,
         reference=scheduler.reference,
-        endpoints=["/schedule"],
+        endpoints=[endpoint],
         parameters=[
             ParameterInfo(
                 name=parameter,
@@ -152,4 +186,10 @@ def _describe(name: str) -> AlgorithmInfo:
     )
 
 
-_ALGORITHMS = Algorithms(algorithms=[_describe(name) for name in SCHEDULERS])
+_ALGORITHMS = Algorithms(
+    algorithms=[
+        _describe(model, endpoint)
+        for endpoint, choices in (("/schedule", CHOICES), ("/schedule/irs", IRS_CHOICES))
+        for model in choices.values()
+    ]
+)

@@ -101,14 +101,15 @@ def _experiment(
 ) -> Experiment:
     policies = list(asked.policies)
     if _EVERY in policies:
+        route = "/schedule/irs" if asked.elements else "/schedule"
         offered = [
             algorithm.name
             for algorithm in patience.ask(scheduler.algorithms)
-            if "/schedule" in algorithm.endpoints
+            if route in algorithm.endpoints
         ]
-        if asked.devices > _EXHAUSTIVE_DEVICES:
+        if "exhaustive" in offered and asked.devices > _EXHAUSTIVE_DEVICES:
             console.print(f"without exhaustive: it takes up to {_EXHAUSTIVE_DEVICES} devices")
-            offered = [name for name in offered if name != "exhaustive"]
+            offered.remove("exhaustive")
         policies[policies.index(_EVERY) :] = [PERFECT, *offered]
     return Experiment(
         task=asked.task,
@@ -121,7 +122,10 @@ def _experiment(
         coordination=asked.coordination,
         polish=asked.polish,
         network=NetworkParameters(
-            devices=asked.devices, antennas=asked.antennas, csi_error=asked.csi_error
+            devices=asked.devices,
+            antennas=asked.antennas,
+            elements=asked.elements,
+            csi_error=asked.csi_error,
         ),
         partition=PartitionParameters(label_concentration=asked.label_concentration),
         data=None if asked.data is None else str(asked.data),
@@ -156,6 +160,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--rounds", type=int, default=usual.rounds, help="T")
     add("--devices", type=int, default=network.devices, help="K")
     add("--antennas", type=int, default=network.antennas, help="N")
+    add("--elements", type=int, default=network.elements, help="M of a reflecting surface")
     add("--power", type=float, default=usual.power, help="P")
     add("--noise-variance", type=float, default=usual.noise_variance, help="σ²")
     add("--csi-error", type=float, default=network.csi_error, help="bound on ‖h_k − ĥ_k‖")

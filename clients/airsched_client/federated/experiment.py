@@ -69,8 +69,6 @@ class Experiment:
             raise ValueError("seeds must be at least 0")
         if self.power <= 0 or self.noise_variance <= 0:
             raise ValueError("power and noise_variance must be positive")
-        if self.network.elements:
-            raise ValueError("the loop schedules direct channels: set elements to 0")
 
     @staticmethod
     def algorithm(policy: str) -> dict[str, Any]:

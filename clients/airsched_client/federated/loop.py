@@ -5,7 +5,8 @@ send θ_k − θ, and the new global model is
 
     θ ← θ + Σ_{k∈S} φ_k (θ_k − θ) / Σ_{k∈S} φ_k   + what the air adds.
 
-When nobody can be served the model stays as it is.
+When nobody can be served the model stays as it is. With a reflecting surface the service tunes it,
+and what is sent goes through the tuned channel H(μ).
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +24,8 @@ from airsched_client.federated.experiment import PERFECT, Experiment, Record, Ru
 from airsched_client.federated.partition import aggregation_weights, partition
 from airsched_client.federated.tasks import Task, build
 from airsched_client.federated.waiting import Patience
-from airsched_client.models import Schedule
+from airsched_client.models import IrsSchedule, Schedule
+from airsched_client.options import ScheduleOptions
 
 Real = NDArray[np.float64]
 
@@ -132,11 +134,14 @@ class Setting:
         else:
             channels = self._network.fade(_stream(self._seed, _FADING, number))
             schedule = patience.ask(lambda: self._schedule(run, channels, before, scheduler))
+            through = channels.direct
+            if isinstance(schedule, IrsSchedule):
+                through = channels.tuned(schedule.phases)
             active, expected = schedule.active, schedule.computation_error
             if active.size:
                 updates = self._train(model, active, losses, number)
                 received = aggregate(
-                    channels.direct,
+                    through,
                     schedule,
                     self.weights,
                     updates,
@@ -161,8 +166,7 @@ class Setting:
         self, run: Run, channels: Channels, before: Sequence[Record], scheduler: SchedulerClient
     ) -> Schedule:
         experiment = self._experiment
-        return scheduler.schedule(
-            channels.estimates,
+        options = ScheduleOptions(
             weights=self.weights,
             algorithm=self._algorithm(run.policy, before),
             gamma_db=run.gamma_db,
@@ -172,6 +176,11 @@ class Setting:
             coordination=experiment.coordination,
             polish=experiment.polish,
             seed=run.seed * experiment.rounds + len(before),
+        )
+        if channels.irs_to_server is None or channels.devices_to_irs is None:
+            return scheduler.schedule(channels.estimates, **options)
+        return scheduler.schedule_irs(
+            channels.estimates, channels.irs_to_server, channels.devices_to_irs, **options
         )
 
     def _algorithm(self, policy: str, before: Sequence[Record]) -> dict[str, Any]:
