@@ -28,6 +28,11 @@ format: .venv/installed-dev ## put the source in order
 bench: .venv/installed-dev ## measure speed, each figure beside a reference of the same run
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks
 
+lock: .venv/installed-dev ## write requirements.lock, which the image installs
+	@$(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 \
+	  --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
+	  --output-file requirements.lock pyproject.toml
+
 openapi: .venv/installed ## write openapi/openapi.json
 	@$(BIN)/python -m app.export_openapi
 
