@@ -25,8 +25,9 @@ COPY --from=build /opt/airsched /opt/airsched
 COPY --from=build /srv/airsched/app app
 COPY --from=build /srv/airsched/kernel_cache.py ./
 # Nothing but /tmp is written at run time: the root file system may be read-only.
-ENV PATH=/opt/airsched/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \
-    NUMBA_CACHE_LOCATOR_CLASSES=kernel_cache.ReadOnlyCacheLocator
+# Solves run side by side; threads inside one would only compete with them.
+ENV NUMBA_CACHE_LOCATOR_CLASSES=kernel_cache.ReadOnlyCacheLocator OPENBLAS_NUM_THREADS=1 \
+    PATH=/opt/airsched/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 USER 10001:10001
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \

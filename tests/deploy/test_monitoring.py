@@ -1,0 +1,84 @@
+"""Alerts and dashboard ask for metrics and labels that the service has."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+METRICS = {
+    "airsched_requests_total": {"route", "method", "status"},
+    "airsched_request_seconds": {"route", "algorithm"},
+    "airsched_solve_seconds": {"route", "algorithm"},
+    "airsched_active_devices": {"route", "algorithm"},
+    "airsched_queue_length": {"lane"},
+    "airsched_rejected_total": {"reason"},
+    "airsched_worker_restarts_total": set(),
+}
+SCRAPED = {"instance", "job", "le"}
+"""Labels that Prometheus or a histogram adds."""
+
+
+def rules():
+    (group,) = yaml.safe_load((DEPLOY / "prometheus" / "alerts.yml").read_text())["groups"]
+    return group["rules"]
+
+
+def panels():
+    board = json.loads((DEPLOY / "grafana" / "dashboards" / "airsched.json").read_text())
+    return board["panels"]
+
+
+EXPRESSIONS = {rule["alert"]: rule["expr"] for rule in rules()} | {
+    f"{panel['title']} {target['refId']}": target["expr"]
+    for panel in panels()
+    for target in panel["targets"]
+}
+
+
+def test_the_metrics_are_those_of_the_service():
+    source = ROOT / "app" / "metrics.py"
+    if not source.exists():
+        pytest.skip("app/metrics.py is not there yet")
+    declared = re.findall(
+        r'(?:Counter|Gauge|Histogram)\(\s*"(airsched_\w+)",\s*"[^"]*"(?:,\s*\[([^]]*)\])?',
+        source.read_text(),
+    )
+    assert {name: set(re.findall(r"\w+", labels)) for name, labels in declared} == METRICS
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS.values(), ids=EXPRESSIONS)
+def test_every_metric_and_label_exists(expression):
+    labels = set(SCRAPED)
+    for name in re.findall(r"\bairsched_\w+", expression):
+        base = re.sub(r"_(bucket|sum|count)$", "", name)
+        assert base in METRICS, name
+        labels |= METRICS[base]
+    used = set(re.findall(r'(\w+)\s*(?:=~|!~|!=|=)\s*"', expression))
+    for group in re.findall(r"\bby \(([^)]*)\)", expression):
+        used |= set(re.findall(r"\w+", group))
+    assert used <= labels
+
+
+def test_every_alert_is_explained():
+    readme = (DEPLOY / "README.md").read_text()
+    for rule in rules():
+        assert f"`{rule['alert']}`" in readme, rule["alert"]
+        assert rule["labels"]["severity"] in ("warning", "critical")
+
+
+def test_no_two_panels_share_a_place():
+    taken = set()
+    for panel in panels():
+        place = panel["gridPos"]
+        cells = {
+            (place["x"] + right, place["y"] + down)
+            for right in range(place["w"])
+            for down in range(place["h"])
+        }
+        assert place["x"] + place["w"] <= 24
+        assert not cells & taken, panel["title"]
+        taken |= cells
