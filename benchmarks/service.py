@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -60,17 +61,24 @@ def free_port() -> int:
 
 
 @contextmanager
-def _process(
-    module: list[str], environment: dict[str, str]
-) -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", *module], stdout=subprocess.DEVNULL, env=os.environ | environment
-    )
-    try:
-        yield process
-    finally:
-        process.terminate()
-        process.wait()
+def _process(module: list[str], environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a module, and show the end of what it said if something goes wrong meanwhile."""
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", *module],
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+            env=os.environ | environment,
+        )
+        try:
+            yield process
+        except BaseException:
+            log.seek(max(0, log.seek(0, os.SEEK_END) - 5000))
+            sys.stderr.write(log.read().decode(errors="replace"))
+            raise
+        finally:
+            process.terminate()
+            process.wait()
 
 
 @contextmanager

@@ -72,6 +72,9 @@ def test_consistent_bodies(case, antennas, devices, tolerance, seed, address):
         body["csi_error"] = rng.uniform(0, 0.1, devices).tolist()
     elif "csi_error" in body:
         body["csi_error"] = 0.1
+    algorithm = body.get("algorithm")
+    if isinstance(algorithm, dict) and algorithm.get("average_gains") is not None:
+        algorithm["average_gains"] = rng.uniform(0.5, 2, devices).tolist()
     if body.get("device_ids") is not None:
         body["device_ids"] = [f"device {index}" for index in range(devices)]
     if body.get("warm_start") is not None:
