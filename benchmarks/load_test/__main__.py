@@ -93,11 +93,16 @@ def _run(
     used = _processor_seconds(service)
     with tempfile.TemporaryDirectory() as folder:
         outcome = Path(folder) / "outcome.json"
-        locustfile = Path(__file__).parent / "locustfile.py"
-        command = [sys.executable, "-m", "locust", "--headless", "--only-summary", "--skip-log"]
+        options = {
+            "--locustfile": Path(__file__).parent / "locustfile.py",
+            "--host": address,
+            "--users": clients,
+            "--spawn-rate": clients,
+            "--run-time": f"{seconds}s",
+        }
+        flags = [str(word) for option in options.items() for word in option]
         process = subprocess.Popen(
-            [*command, "--locustfile", str(locustfile), "--host", address]
-            + ["--users", str(clients), "--spawn-rate", str(clients), "--run-time", f"{seconds}s"],
+            [sys.executable, "-m", "locust", "--headless", "--only-summary", "--skip-log", *flags],
             env=os.environ | {"LOAD_CASE": case, "LOAD_OUTCOME": str(outcome)},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

@@ -14,7 +14,9 @@ import pytest
 
 from tests.faults.rounds import known_round
 
-FAST, THREADED, SLOW = (known_round(name, 70) for name in ("matching_pursuit", "dual_pursuit", "dc"))
+FAST, THREADED, SLOW = (
+    known_round(name, 70) for name in ("matching_pursuit", "dual_pursuit", "dc")
+)
 
 
 def request(content, media_type="application/json", length=None):
