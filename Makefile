@@ -46,7 +46,7 @@ soak: .venv/installed-dev ## load the service for minutes and watch its memory (
 	@$(BIN)/pytest tests/faults/test_soak.py -m soak -s
 
 lock: .venv/installed-dev ## write requirements.lock, which the image installs
-	@$(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 \
+	@$(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --extra tracing \
 	  --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
 	  --output-file requirements.lock pyproject.toml
 

@@ -8,19 +8,23 @@ from typing import get_args
 
 import numpy as np
 
-from app.scheduling import SCHEDULERS, Context, Pace, Problem, solve
+from app.scheduling import Context, IrsProblem, Pace, Problem, schedulers_of, solve
 
 SMALL = Problem(np.array([[1.0, 0.2j], [0.3, 1.0]]), np.ones(2), gamma=1.0)
 """A round with two devices."""
+
+_SMALL_IRS = IrsProblem(SMALL.channels, SMALL.channels, SMALL.channels, SMALL.weights, gamma=1.0)
 
 
 def compile_kernels(paces: Collection[Pace] = get_args(Pace)) -> None:
     """Compile, or load from the cache, what the schedulers of these paces use."""
     start = Context(warm_start=np.ones(2, np.complex128))
-    for scheduler in SCHEDULERS.values():
-        if scheduler.pace in paces:
+    for problem in (SMALL, _SMALL_IRS):
+        for scheduler in schedulers_of(problem).values():
+            if scheduler.pace not in paces:
+                continue
             for parameters in scheduler.variants():
-                solve(SMALL, scheduler.name, parameters, start, coordination="mmse", polish=True)
+                solve(problem, scheduler.name, parameters, start, coordination="mmse", polish=True)
 
 
 if __name__ == "__main__":

@@ -7,24 +7,29 @@
 - Slow ones run in processes, which are killed when nobody waits any more: at the deadline, and when
   the client has gone. However slow they are, they take no thread and no lock from the others.
 
-Threads and processes each have a bounded queue.
+Threads and processes each have a bounded queue. A burst may fill it; but where solves have waited
+for a thread all the time for :data:`BURST_SECONDS`, more comes than is done, and whoever is let in
+then would only wait: as many may wait as run, and the others are told at once.
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
+from app import metrics
 from app.scheduling import (
-    SCHEDULERS,
     Context,
     DeadlineExceededError,
+    IrsProblem,
     Method,
     Parameters,
     Problem,
     Schedule,
+    schedulers_of,
     solve,
 )
 from app.workers import Job, Workers
@@ -35,12 +40,25 @@ INLINE_ENTRIES = 1000
 GRACE_SECONDS = 0.05
 """How long after the deadline a running solve may take to end."""
 
+BURST_SECONDS = 0.1
+"""How long the queue for a thread may hold more solves than there are threads."""
+
 Gone = Callable[[], Awaitable[None]]
 """Waits until nobody wants the answer any more."""
 
 
 class OverloadedError(Exception):
-    """More work is waiting than the queue takes."""
+    """There is more to do than can wait.
+
+    Parameters
+    ----------
+    reason
+        ``queue`` if solves wait, ``concurrency`` if there are too many requests of any kind.
+    """
+
+    def __init__(self, reason: Literal["queue", "concurrency"]) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class AbandonedError(Exception):
@@ -59,13 +77,13 @@ class Executor:
     """
 
     def __init__(self, workers: int, queue_length: int) -> None:
-        self._threads = _Lane(workers, queue_length)
-        self._processes = _Lane(workers, queue_length)
-        self._workers = Workers()
+        self._threads = _Lane("thread", workers, queue_length, BURST_SECONDS)
+        self._processes = _Lane("process", workers, queue_length, math.inf)
+        self._workers = Workers(metrics.WORKER_RESTARTS.inc)
 
     async def solve(
         self,
-        problem: Problem,
+        problem: Problem | IrsProblem,
         algorithm: str,
         parameters: Parameters,
         context: Context,
@@ -90,7 +108,7 @@ class Executor:
         WorkerDiedError
             The solver process died.
         """
-        scheduler = SCHEDULERS[algorithm]
+        scheduler = schedulers_of(problem)[algorithm]
         scheduler.require_suited(problem)
         run = partial(
             solve,
@@ -104,7 +122,7 @@ class Executor:
         if scheduler.pace == "slow":
             job = Job(self._workers, run)
             return await self._processes.run(job.run, job.end, deadline_seconds, gone)
-        if scheduler.pace == "anytime" or problem.channels.size > INLINE_ENTRIES or polish:
+        if scheduler.pace == "anytime" or problem.entries > INLINE_ENTRIES or polish:
             stop = partial(context.stop.fill, True)
             return await self._threads.run(run, stop, deadline_seconds, gone)
         started = time.perf_counter()
@@ -121,12 +139,22 @@ class Executor:
 
 
 class _Lane:
-    """Threads that run solves, or wait for their processes, and a bounded queue before them."""
+    """Threads that run solves, or wait for their processes, and a bounded queue before them.
 
-    def __init__(self, workers: int, queue_length: int) -> None:
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="solve")
-        self._most_pending = workers + queue_length
+    Parameters
+    ----------
+    burst_seconds
+        How long solves may be waiting before only as many may wait as run.
+    """
+
+    def __init__(self, name: str, workers: int, queue_length: int, burst_seconds: float) -> None:
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix=f"solve-{name}")
+        self._workers = workers
+        self._queue_length = queue_length
+        self._burst_seconds = burst_seconds
         self._pending = 0
+        self._waiting_since = math.inf
+        self._gauge = metrics.QUEUE_LENGTH.labels(name)
 
     async def run(
         self,
@@ -136,12 +164,12 @@ class _Lane:
         gone: Gone | None,
     ) -> Schedule:
         """Wait for ``work``, and ``interrupt`` it when nobody waits for it any more."""
-        if self._pending >= self._most_pending:
-            raise OverloadedError
+        if self._pending - self._workers >= self._most_waiting():
+            raise OverloadedError("queue")
         loop = asyncio.get_running_loop()
-        self._pending += 1
+        self._count(1)
         future = self._threads.submit(work)
-        future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._release))
+        future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._count, -1))
         answer = asyncio.wrap_future(future)
         departure = None if gone is None else asyncio.ensure_future(gone())
         awaited: list[asyncio.Future[Any]] = [answer] if departure is None else [answer, departure]
@@ -169,8 +197,19 @@ class _Lane:
                 future.cancel()
                 answer.add_done_callback(_ignore)
 
-    def _release(self) -> None:
-        self._pending -= 1
+    def _most_waiting(self) -> int:
+        if time.monotonic() - self._waiting_since < self._burst_seconds:
+            return self._queue_length
+        return min(self._queue_length, self._workers)
+
+    def _count(self, more: int) -> None:
+        self._pending += more
+        waiting = max(0, self._pending - self._workers)
+        if waiting == 0:
+            self._waiting_since = math.inf
+        elif self._waiting_since == math.inf:
+            self._waiting_since = time.monotonic()
+        self._gauge.set(waiting)
 
     def close(self) -> None:
         self._threads.shutdown(wait=True, cancel_futures=True)

@@ -4,9 +4,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
+from starlette.routing import Route
 
 from app import __version__
-from app.api import openapi, problems, routes
+from app.api import openapi, problems, routes, tracing
+from app.api.observer import Observer
 from app.service import Service
 from app.settings import Settings
 
@@ -19,7 +21,8 @@ DESCRIPTION = (
 
 def create_app(settings: Settings | None = None) -> FastAPI:
     """Wire the service together; ``settings`` are the environment's if None."""
-    service = Service(settings or Settings())
+    settings = settings or Settings()
+    service = Service(settings)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -27,10 +30,21 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         yield
         await service.close()
 
-    app = FastAPI(title="airsched", version=__version__, description=DESCRIPTION, lifespan=lifespan)
+    app = FastAPI(
+        title="airsched",
+        version=__version__,
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        openapi_url="/openapi.json" if settings.docs else None,
+    )
     app.state.service = service
-    routes.install(app)
+    routes.install(app, settings)
     problems.install(app)
+    paths = frozenset(route.path for route in app.routes if isinstance(route, Route))
+    annotate = tracing.annotate if settings.tracing else None
+    app.add_middleware(Observer, routes=paths, quiet=paths & routes.PROBES, annotate=annotate)
+    if settings.tracing:
+        tracing.install(app)
     # FastAPI's own way to replace the document that it would generate.
     app.openapi = lambda: openapi.document(app, routes.SCHEDULING)  # type: ignore[method-assign]
     return app

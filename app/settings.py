@@ -3,7 +3,7 @@
 import os
 from typing import Annotated, Literal
 
-from pydantic import Field, PositiveFloat, PositiveInt, SecretStr, field_validator
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
@@ -17,6 +17,7 @@ class Settings(BaseSettings):
     )
     max_devices: PositiveInt = Field(default=4096, description="Largest K accepted.")
     max_antennas: PositiveInt = Field(default=256, description="Largest N accepted.")
+    max_elements: PositiveInt = Field(default=1024, description="Largest M accepted.")
     max_body_bytes: PositiveInt = Field(
         default=64 * 2**20, description="Largest request body accepted, in bytes."
     )
@@ -29,10 +30,33 @@ class Settings(BaseSettings):
         description="Solves that run at once in processes, and in threads.",
     )
     queue_length: PositiveInt = Field(
-        default=64, description="Solves that may wait for either; beyond it the answer is 503."
+        default=16, description="Solves that may wait for either; beyond it the answer is 503."
+    )
+    workers: PositiveInt = Field(
+        default=1, description="Processes that serve requests, each with solver workers of its own."
+    )
+    max_concurrency: PositiveInt = Field(
+        default=64,
+        description="Requests to schedule in progress at once; beyond it the answer is 503.",
+    )
+    read_timeout_ms: PositiveFloat = Field(
+        default=10_000, description="Longest time a request's body may take to arrive."
+    )
+    drain_seconds: NonNegativeFloat = Field(
+        default=0,
+        description="How long after SIGTERM requests are still taken, with `/health/ready` at 503.",
+    )
+    docs: bool = Field(default=True, description="Whether `/docs` and `/openapi.json` are served.")
+    metrics: bool = Field(default=True, description="Whether `/metrics` is served.")
+    tracing: bool = Field(
+        default=False,
+        description="Whether OpenTelemetry spans are sent: needs extra `tracing`.",
     )
     log_level: Literal["critical", "error", "warning", "info", "debug"] = Field(
         default="info", description="Least severe level that is logged."
+    )
+    log_format: Literal["text", "json"] = Field(
+        default="text", description="How a line of the log is written: `text` or `json`."
     )
 
     @field_validator("api_keys", mode="before")

@@ -24,9 +24,16 @@ class WorkerDiedError(Exception):
 
 
 class Workers:
-    """The processes that wait for work; there are as many as solves have run at once."""
+    """The processes that wait for work; there are as many as solves have run at once.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    on_loss
+        Called when one was ended or has died, and must be replaced.
+    """
+
+    def __init__(self, on_loss: Callable[[], None] = lambda: None) -> None:
+        self._on_loss = on_loss
         self._idle: list[_Worker] = []
         self._closed = False
         self._lock = threading.Lock()
@@ -38,8 +45,13 @@ class Workers:
                 worker = self._idle.pop()
                 if worker.is_alive():
                     return worker
-                worker.end()
+                self.discard(worker)
         return _Worker()
+
+    def discard(self, worker: "_Worker") -> None:
+        """End ``worker``, which will be replaced when it is needed."""
+        worker.end()
+        self._on_loss()
 
     def give_back(self, worker: "_Worker") -> None:
         """Let ``worker`` wait for more work."""
@@ -95,7 +107,7 @@ class Job:
         except WorkerDiedError:
             with self._lock:
                 self._worker = None
-            worker.end()
+            self._workers.discard(worker)
             if self._ended:
                 raise DeadlineExceededError from None
             raise
@@ -116,7 +128,7 @@ class Job:
         with self._lock:
             self._worker = None
         if self._ended:
-            worker.end()
+            self._workers.discard(worker)
         else:
             self._workers.give_back(worker)
 

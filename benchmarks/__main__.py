@@ -2,15 +2,28 @@
 
 import argparse
 
-from benchmarks import dual_pursuit, execution, isolation, kernels, routes, selection
+from benchmarks import (
+    client,
+    dual_pursuit,
+    execution,
+    irs,
+    isolation,
+    kernels,
+    overload,
+    routes,
+    selection,
+)
 
 BENCHMARKS = {
     "kernels": kernels.main,
     "selection": selection.main,
     "dual_pursuit": dual_pursuit.main,
+    "irs": irs.main,
     "routes": routes.main,
     "execution": execution.main,
     "isolation": isolation.main,
+    "overload": overload.main,
+    "client": client.main,
 }
 
 

@@ -25,7 +25,7 @@ def running_server() -> Iterator[httpx.Client]:
     """Serve :mod:`benchmarks.server` with one worker, and yield a client to it once ready."""
     port = free_port()
     command = ["uvicorn", "benchmarks.server:app", "--port", str(port)]
-    options = ["--no-access-log", "--log-level", "warning"]
+    options = ["--no-access-log", "--log-level", "warning", "--timeout-keep-alive", "75"]
     with _process([*command, *options], {}) as process, _client(process, port) as client:
         yield client
 

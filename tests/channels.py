@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from app.scheduling import Problem
+from app.scheduling import IrsProblem, Problem
 
 
 def iid_channels(rng: np.random.Generator, antennas: int, devices: int) -> np.ndarray:
@@ -33,3 +33,24 @@ def random_problem(
         **fixed,
     }
     return Problem(**arguments)
+
+
+def random_irs_problem(
+    rng: np.random.Generator, most_devices: int | None = None, **fixed: object
+) -> IrsProblem:
+    """As :func:`random_problem`, with a surface that is anything from weak to dominant."""
+    plain = random_problem(rng, most_devices)
+    elements = int(rng.integers(1, 13))
+    arguments = {
+        "direct": plain.channels,
+        "irs_to_server": iid_channels(rng, plain.antennas, elements),
+        "devices_to_irs": iid_channels(rng, elements, plain.devices)
+        * 10 ** rng.uniform(-1.5, 0, plain.devices),
+        "weights": plain.weights,
+        "gamma": plain.gamma,
+        "power": plain.power,
+        "noise_variance": plain.noise_variance,
+        "phase_bits": [None, None, 1, 2, 3][rng.integers(5)],
+        **fixed,
+    }
+    return IrsProblem(**arguments)

@@ -79,6 +79,27 @@ async def test_beyond_the_queue_nothing_is_accepted_until_a_place_is_free(execut
 
 
 @pytest.mark.anyio
+async def test_a_burst_may_fill_the_queue_but_not_for_long(gate, monkeypatch):
+    monkeypatch.setattr("app.execution.BURST_SECONDS", 0.05)
+    executor = Executor(workers=1, queue_length=6)
+    waiting = [asyncio.create_task(run(executor)) for _ in range(4)]
+    await asyncio.sleep(0.1)
+    with pytest.raises(OverloadedError):
+        await run(executor)
+    gate.set()
+    await asyncio.gather(*waiting)
+    gate.clear()
+    # Once nobody waits, the next burst may.
+    waiting = [asyncio.create_task(run(executor)) for _ in range(7)]
+    await asyncio.sleep(0.01)
+    with pytest.raises(OverloadedError):
+        await run(executor)
+    gate.set()
+    assert len(await asyncio.gather(*waiting)) == 7
+    executor.close()
+
+
+@pytest.mark.anyio
 async def test_deadline_stops_the_running_and_the_waiting(executor, gate):
     tasks = [asyncio.create_task(run(executor, seconds=0.05)) for _ in range(3)]
     results = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 2)

@@ -7,17 +7,23 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.scheduling import SCHEDULERS
+from app.scheduling import IRS_SCHEDULERS, SCHEDULERS
 from app.settings import Settings
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_curl_request_gives_the_answer_shown(service_url):
-    body = re.search(r"-d '(\{.*?\n\})'", README, re.DOTALL).group(1)
-    shown = json.loads(re.search(r"```json\n(.*?)```", README, re.DOTALL).group(1))
+EXAMPLES = re.findall(
+    r"curl -s http://127.0.0.1:8000(\S+) .*?-d '(\{.*?\n\})'.*?```json\n(.*?)```", README, re.DOTALL
+)
+
+
+@pytest.mark.parametrize(("path", "body", "shown"), EXAMPLES, ids=[path for path, *_ in EXAMPLES])
+def test_the_curl_request_gives_the_answer_shown(service_url, path, body, shown):
+    shown = json.loads(shown)
     response = httpx.post(
-        f"{service_url}/schedule", content=body, headers={"Content-Type": "application/json"}
+        f"{service_url}{path}", content=body, headers={"Content-Type": "application/json"}
     )
     answer = response.json()
     assert answer.keys() == shown.keys()
@@ -25,15 +31,34 @@ def test_the_curl_request_gives_the_answer_shown(service_url):
         assert answer[name] == shown[name]
     for name in ("gamma", "power_factor", "computation_error"):
         assert answer[name] == pytest.approx(shown[name])
-    for name in ("receiver", "transmit_scalars"):
+    for name in {"receiver", "transmit_scalars", "phases"} & shown.keys():
         for part in ("real", "imag"):
             assert answer[name][part] == pytest.approx(shown[name][part])
 
 
-def test_the_python_example_runs(service_url, capsys):
-    example = re.search(r"```python\n(.*?)```", README, re.DOTALL).group(1)
-    exec(example.replace("http://127.0.0.1:8000", service_url), {})
-    assert capsys.readouterr().out.startswith("[")
+def test_every_scheduling_route_has_an_example():
+    assert [path for path, *_ in EXAMPLES] == ["/schedule", "/schedule/irs"]
+
+
+def run_python(page, service_url):
+    """Run every Python example of a page, one after the other, as a reader would."""
+    examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert examples
+    names = {}
+    for example in examples:
+        exec(example.replace("http://127.0.0.1:8000", service_url), names)
+
+
+def test_the_python_examples_run(service_url, capsys):
+    section = README.partition("## From Python")[2].partition("\n## ")[0]
+    run_python(section, service_url)
+    first, *sweep = capsys.readouterr().out.splitlines()
+    assert first.startswith("[")
+    assert [float(line.split()[0]) for line in sweep] == pytest.approx([10**-0.5, 1, 10**0.5])
+
+
+def test_the_clients_examples_run(service_url):
+    run_python((ROOT / "clients" / "README.md").read_text(encoding="utf-8"), service_url)
 
 
 @pytest.mark.parametrize("name", Settings.model_fields)
@@ -43,6 +68,11 @@ def test_every_setting_is_listed(name):
     assert row.group(2) == Settings.model_fields[name].description
 
 
-@pytest.mark.parametrize("name", SCHEDULERS)
-def test_every_algorithm_is_listed(name):
-    assert re.search(rf"^\|[^|]*`{name}`", README, re.MULTILINE)
+@pytest.mark.parametrize(
+    ("section", "name"),
+    [("Algorithms", name) for name in SCHEDULERS]
+    + [("With a reflecting surface", name) for name in IRS_SCHEDULERS],
+)
+def test_every_algorithm_is_listed(section, name):
+    text = README.partition(f"## {section}\n")[2].partition("\n## ")[0]
+    assert re.search(rf"^\|[^|]*`{name}`", text, re.MULTILINE)

@@ -7,8 +7,8 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from app.compilation import compile_kernels
-from app.scheduling import SCHEDULERS, Context, kernels, solve
-from tests.channels import random_problem
+from app.scheduling import Context, kernels, schedulers_of, solve
+from tests.channels import random_irs_problem, random_problem
 
 
 def compiled_signatures():
@@ -26,12 +26,12 @@ def test_no_request_waits_for_a_compiler():
     assert before
     rng = np.random.default_rng(70)
     for _ in range(40):
-        problem = random_problem(rng, 8)
-        start = np.ones(problem.antennas, complex)
-        start.flags.writeable = bool(rng.integers(2))
-        for name, scheduler in SCHEDULERS.items():
-            for parameters in scheduler.variants():
-                solve(problem, name, parameters)
-                context = Context(1, warm_start=start)
-                solve(problem, name, parameters, context, coordination="mmse", polish=True)
+        for problem in (random_problem(rng, 8), random_irs_problem(rng, 8)):
+            start = np.ones(problem.antennas, complex)
+            start.flags.writeable = bool(rng.integers(2))
+            for name, scheduler in schedulers_of(problem).items():
+                for parameters in scheduler.variants():
+                    solve(problem, name, parameters)
+                    context = Context(1, warm_start=start)
+                    solve(problem, name, parameters, context, coordination="mmse", polish=True)
     assert compiled_signatures() == before

@@ -17,6 +17,7 @@ from app.execution import AbandonedError, Executor
 from app.scheduling import SCHEDULERS, Context, DeadlineExceededError, Problem, solve
 from app.settings import Settings
 from app.workers import Job, WorkerDiedError, Workers
+from tests import processes
 from tests.api.bodies import packed
 from tests.channels import iid_channels
 from tests.conftest import running_service
@@ -28,24 +29,9 @@ ENDLESS = Problem(iid_channels(np.random.default_rng(61), 8, 400), np.ones(400),
 PARAMETERS = SCHEDULERS["dc"].parameters()
 
 
-def children(process):
-    """Return the niceness of the processes below ``process``, at any depth, that have not ended."""
-    below = {}
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            fields = (entry / "stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[1]) == process and fields[0] != "Z":
-            below |= {int(entry.name): int(fields[16])} | children(int(entry.name))
-    return below
-
-
 def solvers():
-    """Return the solver processes of this module: they are nicer than their fork server."""
-    own = os.getpriority(os.PRIO_PROCESS, 0)
-    found = children(os.getpid()).items()
-    return [process for process, nice in found if nice > own and process not in OTHERS]
+    """Return the solver processes of this module."""
+    return list(processes.solvers(os.getpid()) - OTHERS)
 
 
 OTHERS = set()
@@ -54,7 +40,7 @@ OTHERS = set()
 
 @pytest.fixture(scope="module", autouse=True)
 def others():
-    OTHERS.update(children(os.getpid()))
+    OTHERS.update(processes.below(os.getpid()))
 
 
 def resident_megabytes():
@@ -240,7 +226,7 @@ def test_no_process_outlives_a_service_that_was_killed():
                 headers={"content-type": "application/msgpack"},
                 timeout=4,
             )
-        below = children(service.pid)
+        below = processes.below(service.pid)
         assert below
     finally:
         service.kill()

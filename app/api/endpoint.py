@@ -4,11 +4,13 @@ A plain ASGI application, not a FastAPI path operation: it takes nothing by inje
 machinery for that would cost a request more than the search does (``make bench``).
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 from starlette.types import Receive, Scope, Send
 
+from app.api.observer import Observation
 from app.api.security import require_key
 from app.api.timing import Timing
 from app.api.wire import answer_type, decode, encode, read_body, require_known_media_type
@@ -29,6 +31,7 @@ class Call(NamedTuple):
 
     body: object
     service: Service
+    observation: Observation
     timing: Timing
     media_type: str
     receive: Receive
@@ -62,23 +65,35 @@ class SchedulingEndpoint:
         service: Service = scope["app"].state.service
         headers = dict(scope["headers"])
         require_key(headers, service.settings)
-        media_type = require_known_media_type(headers)
-        service.require_ready()
-        body = await read_body(receive, headers, service.settings.max_body_bytes)
-        accepted = answer_type(headers)
-        call = Call(decode(body, media_type), service, timing, accepted, receive)
+        service.enter()
         try:
+            # Lets every request that has come in by now be counted before the first is solved:
+            # where there are too many, the last ones are told so at once.
+            await asyncio.sleep(0)
+            media_type = require_known_media_type(headers)
+            service.require_compiled()
+            body = await read_body(receive, headers, service.settings)
+            call = Call(
+                decode(body, media_type),
+                service,
+                scope["observation"],
+                timing,
+                answer_type(headers),
+                receive,
+            )
             answer = await self._answer(call)
         except AbandonedError:
             return
-        content = encode(answer, accepted)
+        finally:
+            service.leave()
+        content = encode(answer, call.media_type)
         await send(
             {
                 "type": "http.response.start",
                 "status": 200,
                 "headers": [
                     (b"content-length", b"%d" % len(content)),
-                    (b"content-type", accepted.encode()),
+                    (b"content-type", call.media_type.encode()),
                     (b"server-timing", str(timing).encode()),
                 ],
             }

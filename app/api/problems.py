@@ -1,6 +1,5 @@
 """Errors as ``application/problem+json`` (RFC 9457): what was wrong, where, and what to do."""
 
-import logging
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -10,8 +9,11 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field, ValidationError
 from pydantic_core import ErrorDetails, to_json
 from starlette.exceptions import HTTPException
+from starlette.types import Scope
 
+from app import metrics
 from app.execution import OverloadedError
+from app.logs import logger
 from app.scheduling import DeadlineExceededError, InvalidProblemError
 from app.service import NotReadyError
 from app.workers import WorkerDiedError
@@ -19,8 +21,6 @@ from app.workers import WorkerDiedError
 MEDIA_TYPE = "application/problem+json"
 MOST_ERRORS = 20
 """At most this many errors are listed; the rest are counted."""
-
-logger = logging.getLogger("airsched")
 
 
 class FieldProblem(BaseModel):
@@ -99,14 +99,12 @@ def install(app: FastAPI) -> None:
         return _respond(request, ApiError(status, detail, headers=error.headers))
 
     def overloaded(request: Request, error: Exception) -> Response:
-        detail = "More work is waiting than the queue takes; try again after Retry-After seconds."
-        retry = {"Retry-After": "1"}
-        return _respond(request, ApiError(HTTPStatus.SERVICE_UNAVAILABLE, detail, headers=retry))
+        assert isinstance(error, OverloadedError)
+        metrics.REJECTED.labels(error.reason).inc()
+        return _respond(request, _unavailable("There is more to do than the service takes on"))
 
     def not_ready(request: Request, error: Exception) -> Response:
-        detail = "The kernels are still being compiled; try again after Retry-After seconds."
-        retry = {"Retry-After": "1"}
-        return _respond(request, ApiError(HTTPStatus.SERVICE_UNAVAILABLE, detail, headers=retry))
+        return _respond(request, _unavailable(str(error)))
 
     def late(request: Request, error: Exception) -> Response:
         detail = (
@@ -120,11 +118,6 @@ def install(app: FastAPI) -> None:
         detail = "The process that solved this request died; nothing else is affected. Repeat it."
         return _respond(request, ApiError(HTTPStatus.INTERNAL_SERVER_ERROR, detail))
 
-    def defect(request: Request, error: Exception) -> Response:
-        logger.error("failed on %s %s", request.method, request.url.path, exc_info=error)
-        detail = "The service failed on this request; the cause is in its log."
-        return _respond(request, ApiError(HTTPStatus.INTERNAL_SERVER_ERROR, detail))
-
     app.add_exception_handler(ApiError, api_error)
     app.add_exception_handler(ValidationError, invalid_request)
     app.add_exception_handler(InvalidProblemError, refused)
@@ -133,7 +126,17 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(NotReadyError, not_ready)
     app.add_exception_handler(DeadlineExceededError, late)
     app.add_exception_handler(WorkerDiedError, died)
-    app.add_exception_handler(Exception, defect)
+
+
+def failure(scope: Scope) -> Response:
+    """Return the 500 for an error that nobody foresaw."""
+    detail = "The service failed on this request; the cause is in its log, under this request's id."
+    return _respond(Request(scope), ApiError(HTTPStatus.INTERNAL_SERVER_ERROR, detail))
+
+
+def _unavailable(reason: str) -> ApiError:
+    detail = f"{reason}; try again after Retry-After seconds."
+    return ApiError(HTTPStatus.SERVICE_UNAVAILABLE, detail, headers={"Retry-After": "1"})
 
 
 def _plain(error: ErrorDetails) -> dict[str, Any]:

@@ -1,85 +1,22 @@
-"""``POST /schedule``: the request, and the problem it states."""
+"""What is asked: one round to schedule, and the problem it states."""
 
-from dataclasses import fields
-from functools import cache, cached_property, reduce
-from operator import or_
-from typing import Annotated, Any, Literal, get_type_hints
+from abc import abstractmethod
+from functools import cache
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    PlainValidator,
-    TypeAdapter,
-    create_model,
-)
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, TypeAdapter
 
+from app.api.algorithms import CHOICES, IRS_CHOICES, AlgorithmChoice, algorithm_in
 from app.api.problems import invalid
 from app.api.wire import Number, Vector, complex_array
-from app.scheduling import (
-    SCHEDULERS,
-    InvalidProblemError,
-    Method,
-    Parameters,
-    Problem,
-    Scheduler,
-)
+from app.scheduling import InvalidProblemError, IrsProblem, Method, Problem
+from app.scheduling.irs.problem import MOST_PHASE_BITS
 from app.scheduling.problem import LARGEST
 from app.scheduling.types import RealArray
 
 Positive = Annotated[Number, Field(gt=0)]
 TOLERANCES = ("gamma", "gamma_db", "max_error")
-
-
-class AlgorithmChoice(BaseModel):
-    """An algorithm and its parameters; every scheduler has its own subclass."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    name: str
-
-    @cached_property
-    def resolved(self) -> dict[str, Any]:
-        """The name and every parameter, as the answer echoes them."""
-        return self.model_dump()
-
-    @cached_property
-    def parameters(self) -> Parameters:
-        """The scheduler's own parameters."""
-        values = {name: value for name, value in self.resolved.items() if name != "name"}
-        return SCHEDULERS[self.name].parameters(**values)
-
-
-def _choice_model(scheduler: Scheduler) -> type[AlgorithmChoice]:
-    """Build the request model of one scheduler from the annotations of its parameters."""
-    hints = get_type_hints(scheduler.parameters, include_extras=True)
-    parameters: dict[str, Any] = {"name": (Literal[scheduler.name], ...)}
-    parameters |= {
-        item.name: (hints[item.name], item.default) for item in fields(scheduler.parameters)
-    }
-    return create_model(
-        "".join(word.title() for word in scheduler.name.split("_")),
-        __base__=AlgorithmChoice,
-        __doc__=scheduler.summary,
-        **parameters,
-    )
-
-
-CHOICES = {name: _choice_model(scheduler) for name, scheduler in SCHEDULERS.items()}
-_Choices: Any = Annotated[reduce(or_, CHOICES.values()), Field(discriminator="name")]
-_Names: Any = Literal[tuple(SCHEDULERS)]
-
-
-def _choose(value: object) -> AlgorithmChoice:
-    """Take an object with a name and parameters, or a name alone for the defaults."""
-    asked = {"name": value} if isinstance(value, str) else value
-    name = asked.get("name") if isinstance(asked, dict) else None
-    if not isinstance(name, str):
-        raise ValueError("must be the name of an algorithm, or an object with a name")
-    if name not in CHOICES:
-        raise ValueError(f"{name[:100]!r} is not one of {', '.join(CHOICES)}")
-    return CHOICES[name].model_validate(asked)
 
 
 _number: TypeAdapter[Any] = TypeAdapter(Number)
@@ -98,14 +35,15 @@ def _unit(devices: int) -> RealArray:
     return weights
 
 
-class ScheduleRequest(BaseModel):
-    """One round to schedule."""
+_ALGORITHM = "Name of an algorithm, or an object with its name and parameters."
+
+
+class RoundRequest(BaseModel):
+    """What every round to schedule states beside its channels."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    channels: Annotated[Any, complex_array("antennas", "devices")] = Field(
-        description="Uplink channels H, antennas × devices: column k is device k."
-    )
+    algorithm: AlgorithmChoice
     weights: Vector | None = Field(
         default=None, description="Aggregation weights φ, positive, one a device; default all 1."
     )
@@ -123,12 +61,6 @@ class ScheduleRequest(BaseModel):
     noise_variance: Positive = Field(default=1.0, description="Noise variance σ² at an antenna.")
     device_ids: list[Annotated[str, Field(max_length=256)]] | None = Field(
         default=None, description="Distinct names, one a device, echoed for the active ones."
-    )
-    algorithm: Annotated[
-        AlgorithmChoice, PlainValidator(_choose, json_schema_input_type=_Names | _Choices)
-    ] = Field(
-        default=CHOICES["matching_pursuit"](name="matching_pursuit"),
-        description="Name of an algorithm, or an object with its name and parameters.",
     )
     csi_error: Annotated[
         Any, PlainValidator(_number_or_vector, json_schema_input_type=Number | Vector)
@@ -158,24 +90,32 @@ class ScheduleRequest(BaseModel):
         default=0, description="Source of randomness, for algorithms that use any."
     )
 
-    def problem(self) -> Problem:
+    def problem(self) -> Problem | IrsProblem:
         """Return the problem stated; 422 if the fields do not agree with each other."""
-        devices = self.channels.shape[1]
+        antennas, devices = self._shape()
         tolerance, gamma = self._tolerance()
         self._check_ids(devices)
-        self._check_warm_start()
+        self._check_warm_start(antennas)
+        stated = {
+            "weights": _unit(devices) if self.weights is None else np.array(self.weights),
+            "gamma": gamma,
+            "power": self.power,
+            "noise_variance": self.noise_variance,
+            "csi_error": self.csi_error,
+        }
         try:
-            return Problem(
-                channels=self.channels,
-                weights=_unit(devices) if self.weights is None else np.array(self.weights),
-                gamma=gamma,
-                power=self.power,
-                noise_variance=self.noise_variance,
-                csi_error=self.csi_error,
-            )
+            return self._state(stated)
         except InvalidProblemError as error:
             field = tolerance if error.field == "gamma" else error.field
             raise invalid([{"loc": [field], "msg": error.message}]) from None
+
+    @abstractmethod
+    def _shape(self) -> tuple[int, int]:
+        """Return the number of antennas and of devices."""
+
+    @abstractmethod
+    def _state(self, stated: dict[str, Any]) -> Problem | IrsProblem:
+        """Return the problem with these arguments and the channels."""
 
     def _tolerance(self) -> tuple[str, float]:
         """Return the tolerance field that was given, and γ."""
@@ -193,8 +133,8 @@ class ScheduleRequest(BaseModel):
         )
         raise invalid([{"loc": [name], "msg": message} for name in given or TOLERANCES[:1]])
 
-    def _check_warm_start(self) -> None:
-        antennas, start = self.channels.shape[0], self.warm_start
+    def _check_warm_start(self, antennas: int) -> None:
+        start = self.warm_start
         if start is None:
             return
         message = ""
@@ -212,3 +152,62 @@ class ScheduleRequest(BaseModel):
             raise invalid([{"loc": ["device_ids"], "msg": message}])
         if ids is not None and len(set(ids)) != devices:
             raise invalid([{"loc": ["device_ids"], "msg": "must be distinct"}])
+
+
+class ScheduleRequest(RoundRequest):
+    """One round to schedule."""
+
+    channels: Annotated[Any, complex_array("antennas", "devices")] = Field(
+        description="Uplink channels H, antennas × devices: column k is device k."
+    )
+    algorithm: Annotated[AlgorithmChoice, algorithm_in(CHOICES)] = Field(
+        default=CHOICES["matching_pursuit"](name="matching_pursuit"), description=_ALGORITHM
+    )
+
+    def _shape(self) -> tuple[int, int]:
+        antennas, devices = self.channels.shape
+        return antennas, devices
+
+    def _state(self, stated: dict[str, Any]) -> Problem:
+        return Problem(channels=self.channels, **stated)
+
+
+class IrsScheduleRequest(RoundRequest):
+    """One round to schedule together with the phases of a reflecting surface."""
+
+    direct: Annotated[Any, complex_array("antennas", "devices")] = Field(
+        description="Channels H⁰ past the surface, antennas × devices: column k is device k."
+    )
+    irs_to_server: Annotated[Any, complex_array("antennas", "elements")] = Field(
+        description="Channels T from the surface, antennas × elements. The tuned channels are "
+        "H⁰ + T diag(phases) G."
+    )
+    devices_to_irs: Annotated[Any, complex_array("elements", "devices")] = Field(
+        description="Channels G to the surface, elements × devices."
+    )
+    algorithm: Annotated[AlgorithmChoice, algorithm_in(IRS_CHOICES)] = Field(
+        default=IRS_CHOICES["matching_pursuit"](name="matching_pursuit"), description=_ALGORITHM
+    )
+    phase_bits: Annotated[int, Field(ge=1, le=MOST_PHASE_BITS)] | None = Field(
+        default=None,
+        description="The phases are multiples of 2π/2^bits; continuous if left out.",
+    )
+    initial_phases: Annotated[Any, complex_array("elements")] | None = Field(
+        default=None,
+        description="Where tuning starts, complex M of unit modulus, such as the last round's "
+        "phases; all 1 if left out.",
+    )
+
+    def _shape(self) -> tuple[int, int]:
+        antennas, devices = self.direct.shape
+        return antennas, devices
+
+    def _state(self, stated: dict[str, Any]) -> IrsProblem:
+        return IrsProblem(
+            direct=self.direct,
+            irs_to_server=self.irs_to_server,
+            devices_to_irs=self.devices_to_irs,
+            phase_bits=self.phase_bits,
+            initial_phases=self.initial_phases,
+            **stated,
+        )

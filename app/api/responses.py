@@ -4,9 +4,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.api.requests import ScheduleRequest
+from app.api.requests import RoundRequest
 from app.api.wire import NestedVector, PackedArray, complex_value
-from app.scheduling import Problem, Schedule
+from app.scheduling import IrsProblem, Problem, Schedule
 
 
 class Answer(BaseModel):
@@ -37,6 +37,17 @@ class ScheduleAnswer(Answer):
     stopped: Literal["converged", "deadline", "limit"] = Field(description="Why it ended.")
 
 
+class IrsScheduleAnswer(ScheduleAnswer):
+    """Who transmits, how, through which receiver, and how the surface is tuned.
+
+    Everything refers to the tuned channels.
+    """
+
+    phases: NestedVector | PackedArray = Field(
+        description="Phases μ, complex M, unit modulus; all zero with no_irs."
+    )
+
+
 class ParameterInfo(Answer):
     """One parameter of an algorithm."""
 
@@ -51,7 +62,10 @@ class AlgorithmInfo(Answer):
     name: str
     summary: str
     reference: str
-    endpoints: list[str] = Field(description="The endpoints that take it.")
+    endpoints: list[str] = Field(
+        description="The endpoints that take it. Where it differs between endpoints, each has an "
+        "entry of the same name."
+    )
     parameters: list[ParameterInfo]
 
 
@@ -68,12 +82,15 @@ class Health(Answer):
 
 
 def schedule_answer(
-    request: ScheduleRequest, problem: Problem, schedule: Schedule, media_type: str
+    request: RoundRequest, problem: Problem | IrsProblem, schedule: Schedule, media_type: str
 ) -> dict[str, Any]:
-    """Return the fields of :class:`ScheduleAnswer`; arrays as ``media_type`` carries them."""
+    """Return the fields of :class:`ScheduleAnswer`; arrays as ``media_type`` carries them.
+
+    With a surface they are those of :class:`IrsScheduleAnswer`.
+    """
     active = schedule.active.tolist()
-    ids, receiver = request.device_ids, schedule.receiver
-    return {
+    ids, receiver, phases = request.device_ids, schedule.receiver, schedule.phases
+    answer = {
         "feasible": schedule.feasible,
         "active": active,
         "active_ids": None if ids is None else [ids[k] for k in active],
@@ -86,3 +103,6 @@ def schedule_answer(
         "iterations": schedule.iterations,
         "stopped": schedule.stopped,
     }
+    if phases is not None:
+        answer["phases"] = complex_value(phases, media_type)
+    return answer

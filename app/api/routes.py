@@ -4,29 +4,37 @@ from inspect import getdoc
 from typing import Any
 
 from fastapi import FastAPI, Request
-from fastapi.responses import Response
+from fastapi.responses import PlainTextResponse, Response
 from fastapi.routing import APIRoute
 from starlette.routing import Route
 
 from app.api import openapi
-from app.api.endpoint import Call, SchedulingEndpoint
-from app.api.requests import CHOICES, ScheduleRequest
+from app.api.algorithms import CHOICES, IRS_CHOICES, AlgorithmChoice
+from app.api.endpoint import Answer, Call, SchedulingEndpoint
+from app.api.requests import IrsScheduleRequest, RoundRequest, ScheduleRequest
 from app.api.responses import (
     AlgorithmInfo,
     Algorithms,
     Health,
+    IrsScheduleAnswer,
     ParameterInfo,
     ScheduleAnswer,
     schedule_answer,
 )
 from app.api.security import require_key
-from app.scheduling import SCHEDULERS, Context
+from app.metrics import CONTENT_TYPE, exposition
+from app.scheduling import Context
 from app.service import Service
+from app.settings import Settings
+
+PROBES = frozenset({"/health/live", "/health/ready", "/metrics"})
+"""Routes that machines ask all the time."""
 
 
-def install(app: FastAPI) -> None:
+def install(app: FastAPI, settings: Settings) -> None:
     """Add every route to ``app``. Scheduling routes are only documented by FastAPI."""
-    app.routes.append(Route("/schedule", SchedulingEndpoint(schedule), methods=["POST"]))
+    for path, answer in (("/schedule", schedule), ("/schedule/irs", schedule_irs)):
+        app.routes.append(Route(path, SchedulingEndpoint(answer), methods=["POST"]))
     app.get(
         "/algorithms",
         summary="List the algorithms",
@@ -47,6 +55,13 @@ def install(app: FastAPI) -> None:
         responses=openapi.errors(503),
         tags=["health"],
     )(ready)
+    if settings.metrics:
+        app.get(
+            "/metrics",
+            summary="What does it count?",
+            response_class=PlainTextResponse,
+            tags=["health"],
+        )(metrics)
 
 
 async def schedule(call: Call) -> dict[str, Any]:
@@ -55,7 +70,23 @@ async def schedule(call: Call) -> dict[str, Any]:
     Stateless: the same request and seed give the same schedule on any replica.
     """
     asked = ScheduleRequest.model_validate(call.body, context=call.service.limits)
+    return await _answer(asked, call)
+
+
+async def schedule_irs(call: Call) -> dict[str, Any]:
+    """Return the phases of the reflecting surface as well, tuned together with the schedule.
+
+    Everything in the answer refers to the tuned channels H⁰ + T diag(phases) G. Stateless: the
+    same request and seed give the same schedule on any replica.
+    """
+    asked = IrsScheduleRequest.model_validate(call.body, context=call.service.limits)
+    return await _answer(asked, call)
+
+
+async def _answer(asked: RoundRequest, call: Call) -> dict[str, Any]:
     problem = asked.problem()
+    call.observation.algorithm = asked.algorithm.name
+    call.observation.devices = problem.devices
     longest = call.service.settings.deadline_ms
     call.timing.mark("solve")
     found = await call.service.executor.solve(
@@ -68,7 +99,8 @@ async def schedule(call: Call) -> dict[str, Any]:
         polish=asked.polish,
         gone=call.gone,
     )
-    call.timing.mark("encode")
+    call.observation.solve_seconds = call.timing.mark("encode")
+    call.observation.active = found.active.size
     return schedule_answer(asked, problem, found, call.media_type)
 
 
@@ -84,43 +116,64 @@ async def live() -> Any:
 
 
 async def ready(request: Request) -> Any:
-    """Solve a small problem; 503 until the kernels are compiled."""
+    """Solve a small problem; 503 until the kernels are compiled, and while the service stops."""
     service: Service = request.app.state.service
-    service.require_ready()
     service.check()
     return Health(status="ready")
+
+
+async def metrics() -> Response:
+    """Return what the service counts, in Prometheus' text format."""
+    return Response(exposition(), media_type=CONTENT_TYPE)
 
 
 def _documented() -> None:
     """Stand in for an endpoint that FastAPI describes but does not serve."""
 
 
-SCHEDULING = [
-    APIRoute(
-        "/schedule",
+def _document(
+    path: str,
+    answer: Answer,
+    summary: str,
+    request: type[RoundRequest],
+    response: type[ScheduleAnswer],
+) -> APIRoute:
+    return APIRoute(
+        path,
         _documented,
-        name="schedule",
+        name=path.strip("/").replace("/", "_"),
         methods=["POST"],
-        summary="Schedule one round",
-        description=getdoc(schedule),
-        openapi_extra=openapi.body(ScheduleRequest),
-        responses=openapi.answers(ScheduleAnswer, 400, 401, 413, 415, 422, 500, 503, 504),
+        summary=summary,
+        description=getdoc(answer),
+        openapi_extra=openapi.body(request),
+        responses=openapi.answers(response, 400, 401, 408, 413, 415, 422, 500, 503, 504),
         response_class=Response,
         tags=["scheduling"],
+    )
+
+
+SCHEDULING = [
+    _document("/schedule", schedule, "Schedule one round", ScheduleRequest, ScheduleAnswer),
+    _document(
+        "/schedule/irs",
+        schedule_irs,
+        "Schedule one round and tune a reflecting surface",
+        IrsScheduleRequest,
+        IrsScheduleAnswer,
     ),
 ]
 """The scheduling routes, as the OpenAPI document describes them."""
 
 
-def _describe(name: str) -> AlgorithmInfo:
-    scheduler, model = SCHEDULERS[name], CHOICES[name]
+def _describe(model: type[AlgorithmChoice], endpoint: str) -> AlgorithmInfo:
+    scheduler = model.scheduler
     properties = model.model_json_schema()["properties"]
     hidden = ("default", "title")
     return AlgorithmInfo(
-        name=name,
+        name=scheduler.name,
         summary=scheduler.summary,
         reference=scheduler.reference,
-        endpoints=["/schedule"],
+        endpoints=[endpoint],
         parameters=[
             ParameterInfo(
                 name=parameter,
@@ -133,4 +186,10 @@ def _describe(name: str) -> AlgorithmInfo:
     )
 
 
-_ALGORITHMS = Algorithms(algorithms=[_describe(name) for name in SCHEDULERS])
+_ALGORITHMS = Algorithms(
+    algorithms=[
+        _describe(model, endpoint)
+        for endpoint, choices in (("/schedule", CHOICES), ("/schedule/irs", IRS_CHOICES))
+        for model in choices.values()
+    ]
+)

@@ -13,11 +13,13 @@ class Timing:
         self._name = first
         self._since = perf_counter()
 
-    def mark(self, name: str) -> None:
-        """End the running stretch and begin ``name``."""
+    def mark(self, name: str) -> float:
+        """End the running stretch, return its seconds, and begin ``name``."""
         now = perf_counter()
-        self._done += f"{self._name};dur={(now - self._since) * 1e3:.3f}, "
+        seconds = now - self._since
+        self._done += f"{self._name};dur={seconds * 1e3:.3f}, "
         self._name, self._since = name, now
+        return seconds
 
     def __str__(self) -> str:
         """Return the header's value, in milliseconds."""

@@ -4,6 +4,7 @@ A complex array is ``{"real": …, "imag": …}`` with nested lists, or packed a
 "data"}``, where ``data`` is little-endian and row-major: base64 in JSON, raw bytes in MessagePack.
 """
 
+import asyncio
 import base64
 import math
 import struct
@@ -31,6 +32,7 @@ from typing_extensions import TypedDict  # pydantic needs this one before Python
 
 from app.api.problems import ApiError
 from app.scheduling.types import ComplexArray, RealArray
+from app.settings import Settings
 
 Headers = dict[bytes, bytes]
 """A request's headers by their names in lower case, as ASGI carries them."""
@@ -44,8 +46,25 @@ Vector = Annotated[list[Number], Field(fail_fast=True)]
 Matrix = Annotated[list[Vector], Field(fail_fast=True)]
 
 
-async def read_body(receive: Receive, headers: Headers, limit: int) -> bytes:
-    """Read a body of at most ``limit`` bytes, refusing a larger one before it is read whole."""
+async def read_body(receive: Receive, headers: Headers, settings: Settings) -> bytes:
+    """Read a body within its limits of size and time.
+
+    A larger one is refused before it is read whole, a slower one when its time is up.
+    """
+    seconds = settings.read_timeout_ms / 1e3
+    try:
+        async with asyncio.timeout(seconds):
+            return await _read_body(receive, headers, settings.max_body_bytes)
+    except TimeoutError:
+        raise ApiError(
+            HTTPStatus.REQUEST_TIMEOUT,
+            f"The body did not arrive within {seconds:g} s; send it faster, "
+            "or raise AIRSCHED_READ_TIMEOUT_MS.",
+            headers={"Connection": "close"},
+        ) from None
+
+
+async def _read_body(receive: Receive, headers: Headers, limit: int) -> bytes:
     announced = headers.get(b"content-length", b"")
     size = 0
     chunks: list[bytes] = []

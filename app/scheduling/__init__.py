@@ -1,8 +1,9 @@
 """The pure core: a problem goes in, a verified schedule comes out. It knows nothing of the web."""
 
 from app.scheduling.coordination import Method
+from app.scheduling.irs.problem import IrsProblem
 from app.scheduling.problem import InvalidProblemError, Problem
-from app.scheduling.registry import SCHEDULERS
+from app.scheduling.registry import IRS_SCHEDULERS, SCHEDULERS, schedulers_of
 from app.scheduling.schedule import Schedule, VerificationError, verify
 from app.scheduling.scheduler import (
     Context,
@@ -15,11 +16,13 @@ from app.scheduling.scheduler import (
 from app.scheduling.solver import solve
 
 __all__ = [
+    "IRS_SCHEDULERS",
     "SCHEDULERS",
     "Context",
     "DeadlineExceededError",
     "InvalidParameterError",
     "InvalidProblemError",
+    "IrsProblem",
     "Method",
     "Pace",
     "Parameters",
@@ -27,6 +30,7 @@ __all__ = [
     "Schedule",
     "Scheduler",
     "VerificationError",
+    "schedulers_of",
     "solve",
     "verify",
 ]

@@ -71,13 +71,13 @@ class Problem:
     """(K,) device k is served when |h_kᴴc|² for unit c is at least (φ_k/√γ + csi_error_k)²."""
 
     def __post_init__(self) -> None:
-        channels = _frozen("channels", self.channels, np.complex128)
+        channels = frozen("channels", self.channels, np.complex128)
         if channels.ndim != 2:
             raise InvalidProblemError("channels", "must be a matrix, antennas × devices")
         if channels.size == 0:
             raise InvalidProblemError("channels", "must have at least one antenna and one device")
         devices = channels.shape[1]
-        weights = _frozen("weights", self.weights, np.float64)
+        weights = frozen("weights", self.weights, np.float64)
         if weights.shape != (devices,):
             raise InvalidProblemError(
                 "weights", f"must be {devices} numbers, one for each device, not {weights.size}"
@@ -95,7 +95,7 @@ class Problem:
         if least_weight < 1 / LARGEST or most_weight > LARGEST:
             raise InvalidProblemError("weights", f"must be positive, up to {LARGEST:g}")
         if not (isinstance(self.csi_error, float) and self.csi_error == 0.0):
-            csi_error = _frozen("csi_error", self.csi_error, np.float64)
+            csi_error = frozen("csi_error", self.csi_error, np.float64)
             if csi_error.shape not in ((), (devices,)):
                 raise InvalidProblemError("csi_error", f"must be one number or {devices} numbers")
             if not (csi_error.min() >= 0 and csi_error.max() <= LARGEST):
@@ -123,6 +123,11 @@ class Problem:
         return int(self.channels.shape[1])
 
     @property
+    def entries(self) -> int:
+        """Number of channel coefficients, N·K."""
+        return int(self.channels.size)
+
+    @property
     def max_error(self) -> float:
         """Tolerable computation error ε = γσ²/P."""
         return self.gamma * self.noise_variance / self.power
@@ -133,7 +138,7 @@ class Problem:
         return np.asarray(gains >= self.required_gains * (1 - SERVED_TOLERANCE))
 
 
-def _frozen(name: str, value: ArrayLike, dtype: type[Scalar]) -> NDArray[Scalar]:
+def frozen(name: str, value: ArrayLike, dtype: type[Scalar]) -> NDArray[Scalar]:
     """Return ``value`` as a contiguous array that nobody can write to, copied unless it is one."""
     if (
         isinstance(value, np.ndarray)

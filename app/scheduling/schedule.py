@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from app.scheduling.coordination import Method
+from app.scheduling.irs.problem import IrsProblem
 from app.scheduling.kernels import formulas
 from app.scheduling.kernels.formulas import broken_formula
 from app.scheduling.problem import Problem
@@ -31,6 +32,9 @@ class Schedule(NamedTuple):
         (K,) complex ψ, zero off the active set.
     iterations, stopped
         How long the algorithm ran, and why it ended.
+    phases
+        (M,) complex, of the surface, for whose channel H(μ) all else holds; None where there is
+        none.
     """
 
     feasible: bool
@@ -41,16 +45,44 @@ class Schedule(NamedTuple):
     transmit_scalars: ComplexArray
     iterations: int
     stopped: Stopped
+    phases: ComplexArray | None = None
+
+
+def tuned_problem(
+    problem: Problem | IrsProblem, phases: ComplexArray | None, *, uses_surface: bool = True
+) -> Problem:
+    """Return the problem with the channels as ``phases`` make them, having checked these.
+
+    Raises
+    ------
+    VerificationError
+        The phases are not those of a surface, or there is no surface.
+    """
+    if isinstance(problem, Problem):
+        if phases is not None:
+            raise VerificationError("there is no surface to have phases")
+        return problem
+    if phases is None or phases.shape != (problem.elements,):
+        raise VerificationError("every element of the surface needs a phase")
+    if uses_surface and not problem.grid.holds(phases):
+        raise VerificationError("the phases must be allowed ones, of unit modulus")
+    if not uses_surface and phases.any():
+        raise VerificationError("a surface that is not used reflects nothing")
+    return problem.tuned(phases)
 
 
 def verify(
-    problem: Problem,
+    problem: Problem | IrsProblem,
     schedule: Schedule,
     *,
     keeps_tolerance: bool = True,
+    uses_surface: bool = True,
     method: Method = "zero_forcing",
 ) -> None:
     r"""Check a schedule against the formulas, from the problem's own numbers alone.
+
+    With a surface :math:`|\mu_m| = 1`, on the grid if there is one (all zero unless
+    ``uses_surface``), and the channels are :math:`h_k(\mu)`:
 
     - :math:`\|c\| = 1`, and nobody but the active devices transmits;
     - :math:`|\psi_k|^2 \le P`;
@@ -65,6 +97,7 @@ def verify(
     VerificationError
         A formula does not hold.
     """
+    problem = tuned_problem(problem, schedule.phases, uses_surface=uses_surface)
     active, receiver = schedule.active, schedule.receiver
     if active.size == 0:
         if schedule.feasible or receiver is not None or schedule.transmit_scalars.any():

@@ -18,6 +18,7 @@ from typing import (
 import numpy as np
 from annotated_types import Ge, GroupedMetadata, Gt, Le, Lt
 
+from app.scheduling.irs.problem import IrsProblem
 from app.scheduling.problem import InvalidProblemError, Problem
 from app.scheduling.types import ComplexArray, MaskArray
 
@@ -93,12 +94,15 @@ class Selection(NamedTuple):
         (N,) complex; its norm and phase do not matter.
     active
         (K,) mask of the scheduled devices.
+    phases
+        (M,) complex, of the surface; None where there is none.
     """
 
     receiver: ComplexArray
     active: MaskArray
     iterations: int
     stopped: Stopped = "converged"
+    phases: ComplexArray | None = None
 
 
 @dataclass(frozen=True)
@@ -112,33 +116,42 @@ class Scheduler:
     parameters
         Its :class:`Parameters`.
     select
-        (problem, parameters, context) → :class:`Selection`.
+        (problem, parameters, context) → :class:`Selection`; the problem is a ``Problem``, or an
+        ``IrsProblem`` for an algorithm that tunes a surface.
     keeps_tolerance
         False only where devices are scheduled whatever the error.
+    uses_surface
+        False only where, of a problem with a surface, only the direct channels count.
     symmetric
         Whether neither the order of the devices nor the seed matters.
     pace
         How long it takes, and how it can be ended.
-    most_devices
-        The largest K that it takes; None for any.
+    most_devices, most_elements
+        The largest K and, with a surface, M that it takes; None for any.
     """
 
     name: str
     summary: str
     reference: str
     parameters: type[Parameters]
-    select: Callable[[Problem, Any, Context], Selection]
+    select: Callable[[Any, Any, Context], Selection]
     keeps_tolerance: bool = True
+    uses_surface: bool = True
     symmetric: bool = True
     pace: Pace = "short"
     most_devices: int | None = None
+    most_elements: int | None = None
 
-    def require_suited(self, problem: Problem) -> None:
-        """Raise :class:`InvalidProblemError` if ``problem`` has too many devices."""
-        if self.most_devices is not None and problem.devices > self.most_devices:
+    def require_suited(self, problem: Problem | IrsProblem) -> None:
+        """Raise :class:`InvalidProblemError` if ``problem`` is too large for it."""
+        self._require("devices", problem.devices, self.most_devices)
+        if isinstance(problem, IrsProblem):
+            self._require("elements", problem.elements, self.most_elements)
+
+    def _require(self, what: str, size: int, most: int | None) -> None:
+        if most is not None and size > most:
             raise InvalidProblemError(
-                "algorithm",
-                f"{self.name} takes at most {self.most_devices} devices, not {problem.devices}",
+                "algorithm", f"{self.name} takes at most {most} {what}, not {size}"
             )
 
     def variants(self) -> Iterator[Parameters]:

@@ -1,16 +1,17 @@
 """problem → scheduler → coordination → verified schedule."""
 
 from app.scheduling.coordination import Method, coordinated
+from app.scheduling.irs.problem import IrsProblem
 from app.scheduling.kernels import formulas
 from app.scheduling.polishing import polish as polished
 from app.scheduling.problem import Problem
-from app.scheduling.registry import SCHEDULERS
-from app.scheduling.schedule import Schedule, require_unbroken
+from app.scheduling.registry import schedulers_of
+from app.scheduling.schedule import Schedule, require_unbroken, tuned_problem
 from app.scheduling.scheduler import Context, Parameters
 
 
 def solve(
-    problem: Problem,
+    problem: Problem | IrsProblem,
     algorithm: str = "matching_pursuit",
     parameters: Parameters | None = None,
     context: Context | None = None,
@@ -23,7 +24,7 @@ def solve(
     Parameters
     ----------
     algorithm
-        A name from :data:`app.scheduling.registry.SCHEDULERS`.
+        A name from :func:`app.scheduling.registry.schedulers_of` the problem.
     parameters
         An instance of that scheduler's parameters; its defaults if None.
     coordination
@@ -39,10 +40,12 @@ def solve(
     DeadlineExceededError
         ``context.stop`` was set before there was anything to answer.
     """
-    scheduler = SCHEDULERS[algorithm]
+    scheduler = schedulers_of(problem)[algorithm]
     scheduler.require_suited(problem)
     context = context or Context()
     selection = scheduler.select(problem, parameters or scheduler.parameters(), context)
+    phases = selection.phases
+    problem = tuned_problem(problem, phases, uses_surface=scheduler.uses_surface)
     found = (selection.receiver, selection.active)
     if polish:
         found = polished(problem, *found, context.stop)
@@ -53,7 +56,9 @@ def solve(
     if polish and context.stop[0]:
         stopped = "deadline"
     if active.size == 0:
-        return Schedule(False, active, None, None, None, scalars, iterations, stopped)
+        return Schedule(False, active, None, None, None, scalars, iterations, stopped, phases)
     feasible = broken != formulas.TOLERANCE
     require_unbroken(broken, feasible=feasible, keeps_tolerance=scheduler.keeps_tolerance)
-    return Schedule(feasible, active, receiver, power_factor, error, scalars, iterations, stopped)
+    return Schedule(
+        feasible, active, receiver, power_factor, error, scalars, iterations, stopped, phases
+    )

@@ -63,7 +63,7 @@ class Outcome:
     median: float
     percentile_95: float
     percentile_99: float
-    failed: int
+    refused: int
     generator_load: float
 
 
@@ -122,7 +122,7 @@ def _run(
         median=median,
         percentile_95=p95,
         percentile_99=p99,
-        failed=seen["failed"],
+        refused=seen["refused"],
         generator_load=seen["generator_load"],
     )
 
@@ -131,7 +131,8 @@ def _processor_seconds(service: int) -> float:
     """Return what the service and its solver processes have used so far."""
     root = psutil.Process(service)
     times = [process.cpu_times() for process in (root, *root.children(recursive=True))]
-    return float(sum(item.user + item.system for item in times))
+    # With that of solver processes that have ended.
+    return float(sum(sum(item[:4]) for item in times))
 
 
 def _print(outcomes: dict[tuple[str, int], Outcome], cores: int) -> None:
@@ -143,7 +144,7 @@ def _print(outcomes: dict[tuple[str, int], Outcome], cores: int) -> None:
         "median [ms]",
         "95 % [ms]",
         "99 % [ms]",
-        "failed",
+        "refused",
         title=f"the service on one core of {cores}",
     )
     limited = False
@@ -159,7 +160,7 @@ def _print(outcomes: dict[tuple[str, int], Outcome], cores: int) -> None:
                 f"{1e3 * value:.3g}"
                 for value in (outcome.median, outcome.percentile_95, outcome.percentile_99)
             ),
-            str(outcome.failed),
+            str(outcome.refused),
             end_section=clients == CLIENTS[-1],
         )
     Console(width=110).print(table)

@@ -1,5 +1,7 @@
 """What one simulated controller does: post the same round again as soon as it is answered.
 
+One that is refused waits as long as it is told to.
+
 Locust rounds response times to milliseconds, which is longer than most schedules take; so this file
 keeps its own, from the moment that all users are there, and writes them as JSON to the path in
 ``LOAD_OUTCOME`` in the end.
@@ -11,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import gevent
 from locust import FastHttpUser, constant, events, task
 
 from benchmarks.load_test.cases import CASES
@@ -25,25 +28,26 @@ class _Record:
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
-        self.failed = 0
+        self.refused = 0
         self.started = self.busy = float("inf")
 
     def start(self, **_: Any) -> None:
         self.started, self.busy = time.perf_counter(), time.process_time()
 
-    def add(self, response_time: float, exception: Exception | None, **_: Any) -> None:
+    def add(self, response_time: float, response: Any, **_: Any) -> None:
         if time.perf_counter() < self.started:
             return
-        if exception is None:
-            self.seconds.append(response_time / 1e3)
+        if response.status_code == 503:
+            self.refused += 1
         else:
-            self.failed += 1
+            response.raise_for_status()
+            self.seconds.append(response_time / 1e3)
 
     def write(self, **_: Any) -> None:
         elapsed = time.perf_counter() - self.started
         outcome = {
             "seconds": self.seconds,
-            "failed": self.failed,
+            "refused": self.refused,
             "elapsed": elapsed,
             "generator_load": (time.process_time() - self.busy) / elapsed,
         }
@@ -64,4 +68,6 @@ class Controller(FastHttpUser):
     @task
     def schedule(self) -> None:
         """Ask for a schedule."""
-        self.client.post("/schedule", data=BODY, headers=HEADERS)
+        answer = self.client.post("/schedule", data=BODY, headers=HEADERS)
+        if answer.status_code == 503:
+            gevent.sleep(float(answer.headers["retry-after"]))

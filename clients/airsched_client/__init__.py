@@ -4,30 +4,48 @@
 >>> with SchedulerClient("http://127.0.0.1:8000") as client:  # doctest: +SKIP
 ...     schedule = client.schedule(channels, gamma_db=3.0)
 ...     schedule.active
+
+:class:`AsyncSchedulerClient` is the same for asyncio.
 """
 
+from airsched_client.async_client import AsyncSchedulerClient
 from airsched_client.client import SchedulerClient
 from airsched_client.errors import (
     AirschedError,
+    AnswerTimeoutError,
     AuthenticationError,
     DeadlineError,
     InvalidRequestError,
+    NotOfferedError,
     OverloadedError,
     ServiceError,
+    TooLargeError,
+    UnexpectedAnswerError,
     UnreachableError,
 )
-from airsched_client.models import Schedule
+from airsched_client.models import Algorithm, IrsSchedule, Parameter, Schedule
+from airsched_client.options import IrsOptions, ScheduleOptions
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AirschedError",
+    "Algorithm",
+    "AnswerTimeoutError",
+    "AsyncSchedulerClient",
     "AuthenticationError",
     "DeadlineError",
     "InvalidRequestError",
+    "IrsOptions",
+    "IrsSchedule",
+    "NotOfferedError",
     "OverloadedError",
+    "Parameter",
     "Schedule",
+    "ScheduleOptions",
     "SchedulerClient",
     "ServiceError",
+    "TooLargeError",
+    "UnexpectedAnswerError",
     "UnreachableError",
 ]

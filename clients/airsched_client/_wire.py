@@ -1,20 +1,96 @@
-"""Complex arrays as the contract packs them in MessagePack."""
+"""What travels: bodies in MessagePack or JSON, with NumPy arrays as the contract carries them.
 
-from typing import Any
+A complex array is sent packed, ``{"dtype", "shape", "data"}``, little-endian and row-major, with
+``data`` as raw bytes in MessagePack and base64 in JSON. It is read in that form or as nested lists,
+``{"real": …, "imag": …}``.
+"""
 
+import base64
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgpack
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
+
+EncodingName = Literal["msgpack", "json"]
+ComplexArray = NDArray[np.complexfloating]
+
+_LITTLE_ENDIAN: dict[str, np.dtype[Any]] = {
+    "complex64": np.dtype("<c8"),
+    "complex128": np.dtype("<c16"),
+}
 
 
-def encode_complex(array: ArrayLike) -> dict[str, Any]:
-    """Pack an array as little-endian, row-major bytes; complex64 stays as small as it is."""
-    values = np.asarray(array)
-    name = "complex64" if values.dtype == np.complex64 else "complex128"
-    data = values.astype(np.dtype(name).newbyteorder("<")).tobytes()
-    return {"dtype": name, "shape": list(values.shape), "data": data}
+@dataclass(frozen=True)
+class Encoding:
+    """One way to write a body: its media type, and how values become bytes and come back."""
+
+    media_type: str
+    dump: Callable[[dict[str, Any]], bytes]
+    load: Callable[[bytes], Any]
+
+
+def load(content: bytes, content_type: str) -> Any:
+    """Read an answer as what it says it is; ValueError if it is not that."""
+    media_type = content_type.partition(";")[0].strip()
+    for encoding in ENCODINGS.values():
+        if encoding.media_type == media_type:
+            return encoding.load(content)
+    raise ValueError(f"its Content-Type is {media_type or 'missing'}")
 
 
 def decode_complex(value: dict[str, Any]) -> NDArray[np.complex128]:
-    """Unpack what :func:`encode_complex` packs."""
-    dtype = np.dtype(value["dtype"]).newbyteorder("<")
-    return np.frombuffer(value["data"], dtype).reshape(value["shape"]).astype(np.complex128)
+    """Return a received array; nobody can write to it."""
+    if "data" in value:
+        data = value["data"]
+        raw = base64.b64decode(data) if isinstance(data, str) else data
+        array = np.frombuffer(raw, _LITTLE_ENDIAN[value["dtype"]]).reshape(value["shape"])
+        decoded: NDArray[np.complex128] = array.astype(np.complex128, copy=False)
+    else:
+        real = np.array(value["real"], np.float64)
+        decoded = np.empty(real.shape, np.complex128)
+        # Part by part: a product with 1j would lose the sign of a zero.
+        decoded.real, decoded.imag = real, value["imag"]
+    decoded.flags.writeable = False
+    return decoded
+
+
+def _dump_msgpack(body: dict[str, Any]) -> bytes:
+    content: bytes = msgpack.packb(body, default=_raw)
+    return content
+
+
+def _dump_json(body: dict[str, Any]) -> bytes:
+    return json.dumps(body, default=_text, separators=(",", ":")).encode()
+
+
+def _raw(value: object) -> Any:
+    """Return what the formats have no word for in words that MessagePack has."""
+    if isinstance(value, np.ndarray):
+        return value.tolist() if value.dtype.kind != "c" else _packed(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"cannot send a {type(value).__name__}: {value!r:.100}")
+
+
+def _text(value: object) -> Any:
+    """Return the same for JSON, which has no bytes either."""
+    plain = _raw(value)
+    if isinstance(plain, dict):
+        plain["data"] = base64.b64encode(plain["data"]).decode()
+    return plain
+
+
+def _packed(array: ComplexArray) -> dict[str, Any]:
+    name = array.dtype.name
+    data = array.astype(_LITTLE_ENDIAN[name], copy=False).tobytes()
+    return {"dtype": name, "shape": array.shape, "data": data}
+
+
+ENCODINGS: dict[EncodingName, Encoding] = {
+    "msgpack": Encoding("application/msgpack", _dump_msgpack, msgpack.unpackb),
+    "json": Encoding("application/json", _dump_json, json.loads),
+}

@@ -1,22 +1,24 @@
-"""A client on httpx that speaks MessagePack."""
+"""The client for ordinary code; :mod:`.async_client` has the same for asyncio."""
 
+from time import sleep
 from types import TracebackType
-from typing import Any, Self
+from typing import Self, Unpack
 
 import httpx
-import msgpack
-import numpy as np
 from numpy.typing import ArrayLike
 
-from airsched_client._wire import encode_complex
-from airsched_client.errors import UnreachableError, error_from
-from airsched_client.models import Schedule
-
-_MSGPACK = "application/msgpack"
+from airsched_client import _calls
+from airsched_client._arrays import Layout
+from airsched_client._calls import Call, Result
+from airsched_client._connection import connection
+from airsched_client._wire import EncodingName
+from airsched_client.errors import AirschedError
+from airsched_client.models import Algorithm, IrsSchedule, Schedule
+from airsched_client.options import IrsOptions, ScheduleOptions
 
 
 class SchedulerClient:
-    """Asks a service for schedules, over one pool of connections.
+    """Asks a service for schedules, over one pool of connections; threads may share it.
 
     Parameters
     ----------
@@ -25,9 +27,17 @@ class SchedulerClient:
     api_key
         Bearer key, where the service asks for one.
     timeout
-        Seconds to wait for an answer.
+        Seconds to wait for an answer; a little above the longest deadline of the service.
+    retries
+        How often a call is repeated at most when the connection fails or the service is
+        unavailable, after a random time that doubles, and not sooner than the service's
+        ``Retry-After``. Scheduling is stateless: repeating is safe.
+    encoding
+        ``msgpack``, or ``json`` for bodies that people can read.
+    max_connections
+        Size of the pool.
     transport
-        An httpx transport to use in place of the network, for tests.
+        An httpx transport to use in place of the network, such as for tests.
     """
 
     def __init__(
@@ -36,14 +46,14 @@ class SchedulerClient:
         *,
         api_key: str | None = None,
         timeout: float = 35.0,
+        retries: int = 2,
+        encoding: EncodingName = "msgpack",
+        max_connections: int = 100,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        headers = {"Accept": _MSGPACK}
-        if api_key is not None:
-            headers["Authorization"] = f"Bearer {api_key}"
-        self._http = httpx.Client(
-            base_url=base_url, headers=headers, timeout=timeout, transport=transport
-        )
+        made = connection(base_url, api_key, timeout, retries, encoding, max_connections)
+        self._encoding, self._retries = made.encoding, made.retries
+        self._http = httpx.Client(transport=transport, **made.http)
 
     def __enter__(self) -> Self:
         return self
@@ -64,64 +74,114 @@ class SchedulerClient:
         self,
         channels: ArrayLike,
         *,
-        weights: ArrayLike | None = None,
-        warm_start: ArrayLike | None = None,
-        algorithm: str | dict[str, Any] = "matching_pursuit",
-        **options: Any,
+        layout: Layout = "antennas_first",
+        **options: Unpack[ScheduleOptions],
     ) -> Schedule:
         """Schedule one round.
 
         Parameters
         ----------
         channels
-            (N, K) complex: column k is device k's uplink channel.
-        weights
-            (K,) positive aggregation weights; all 1 if None.
-        warm_start
-            (N,) complex, last round's receiver, for algorithms that can start from one.
-        algorithm
-            Its name, or a dictionary with its name and parameters.
+            (N, K) complex: column k is device k's uplink channel. Leading axes of length one are
+            dropped; complex64 is sent as it is.
+        layout
+            ``devices_first`` if ``channels`` is (K, N).
         options
-            The other fields of the request: exactly one of ``gamma``, ``gamma_db`` and
-            ``max_error``; ``power``, ``noise_variance``, ``device_ids``, ``csi_error``,
-            ``coordination``, ``polish``, ``deadline_ms``, ``seed``.
+            Exactly one of ``gamma``, ``gamma_db`` and ``max_error``; ``weights``, ``power``,
+            ``noise_variance``, ``device_ids``, ``algorithm``, ``csi_error``, ``coordination``,
+            ``polish``, ``warm_start``, ``deadline_ms``, ``seed``: see :class:`ScheduleOptions`.
 
         Raises
         ------
+        ValueError
+            An array has not the shape that it must have; nothing was sent.
         AirschedError
             The service did not answer, or answered with an error: see :mod:`.errors`.
         """
-        body = {"channels": encode_complex(channels), "algorithm": algorithm, **options}
-        if weights is not None:
-            body["weights"] = np.asarray(weights, float).tolist()
-        if warm_start is not None:
-            body["warm_start"] = encode_complex(warm_start)
-        response = self._request(
-            "POST",
-            "/schedule",
-            content=msgpack.packb(body),
-            headers={"Content-Type": _MSGPACK},
-        )
-        return Schedule.from_answer(msgpack.unpackb(response.content))
+        return self._send(_calls.schedule(self._encoding, channels, layout, options))
 
-    def algorithms(self) -> list[dict[str, Any]]:
+    def schedule_irs(
+        self,
+        direct: ArrayLike,
+        irs_to_server: ArrayLike,
+        devices_to_irs: ArrayLike,
+        *,
+        layout: Layout = "antennas_first",
+        **options: Unpack[IrsOptions],
+    ) -> IrsSchedule:
+        """Schedule one round with an intelligent reflecting surface.
+
+        Parameters
+        ----------
+        direct
+            (N, K) complex, channels from the devices to the server.
+        irs_to_server
+            (N, M) complex, channels from the M elements of the surface to the server.
+        devices_to_irs
+            (M, K) complex, channels from the devices to the surface.
+        layout
+            ``devices_first`` if ``direct`` is (K, N) and ``devices_to_irs`` (K, M).
+        options
+            As for :meth:`schedule`, and ``phase_bits``, ``initial_phases``: see
+            :class:`IrsOptions`.
+
+        Raises
+        ------
+        ValueError, AirschedError
+            As for :meth:`schedule`; :class:`NotOfferedError` from a service without the route.
+        """
+        return self._send(
+            _calls.schedule_irs(
+                self._encoding, direct, irs_to_server, devices_to_irs, layout, options
+            )
+        )
+
+    def schedule_batch(
+        self,
+        channels: ArrayLike,
+        *,
+        layout: Layout = "antennas_first",
+        **options: Unpack[ScheduleOptions],
+    ) -> tuple[Schedule, ...]:
+        """Schedule many rounds, or subcarriers, in one request; all else is shared by them.
+
+        Parameters
+        ----------
+        channels
+            (B, N, K) complex.
+        layout
+            ``devices_first`` if ``channels`` is (B, K, N).
+        options
+            As for :meth:`schedule`.
+
+        Returns
+        -------
+        B schedules, in order.
+
+        Raises
+        ------
+        ValueError, AirschedError
+            As for :meth:`schedule`; :class:`NotOfferedError` from a service without the route.
+        """
+        return self._send(_calls.schedule_batch(self._encoding, channels, layout, options))
+
+    def algorithms(self) -> tuple[Algorithm, ...]:
         """Return the algorithms on offer, each with its parameters, their defaults and bounds."""
-        found: list[dict[str, Any]] = self._request("GET", "/algorithms").json()["algorithms"]
-        return found
+        return self._send(_calls.ALGORITHMS)
 
     def ready(self) -> bool:
-        """Return whether the service can schedule now."""
+        """Return whether the service can schedule now; asked once, without retries."""
         try:
-            return self._http.get("/health/ready").status_code == httpx.codes.OK
-        except httpx.TransportError:
+            return self._http.get(_calls.READY).is_success
+        except httpx.RequestError:
             return False
 
-    def _request(self, method: str, path: str, **arguments: Any) -> httpx.Response:
-        try:
-            response = self._http.request(method, path, **arguments)
-        except httpx.TransportError as error:
-            message = f"no answer from {self._http.base_url}: {error or type(error).__name__}"
-            raise UnreachableError(message) from error
-        if response.is_error:
-            raise error_from(response)
-        return response
+    def _send(self, call: Call[Result]) -> Result:
+        repeated = 0
+        while True:
+            try:
+                return call.result(self._http.request(**call.request))
+            except (httpx.RequestError, AirschedError) as error:
+                wait = self._retries.wait(error, repeated)
+            sleep(wait)
+            repeated += 1

@@ -1,7 +1,8 @@
-"""Answers of the service as frozen values with NumPy arrays."""
+"""Answers of the service as frozen values with NumPy arrays, which are read-only."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ class Schedule:
     gamma, algorithm
         The tolerance and the algorithm with all its parameters, as the service resolved them.
     iterations, stopped
-        How long the algorithm ran, and why it ended: converged, deadline or limit.
+        How long the algorithm ran, and why it ended.
     """
 
     feasible: bool
@@ -39,24 +40,78 @@ class Schedule:
     computation_error: float | None
     transmit_scalars: NDArray[np.complex128]
     gamma: float
-    algorithm: dict[str, Any]
+    algorithm: Mapping[str, Any]
     iterations: int
-    stopped: str
+    stopped: Literal["converged", "deadline", "limit"]
 
     @classmethod
-    def from_answer(cls, answer: dict[str, Any]) -> "Schedule":
-        """Build it from the service's answer; fields it does not know are left out."""
-        ids, receiver = answer["active_ids"], answer["receiver"]
+    def from_answer(cls, answer: Mapping[str, Any]) -> Self:
+        """Build it from the service's answer; fields that it does not know are left out."""
+        fields = {name: answer[name] for name in cls.__dataclass_fields__}
+        active = np.array(fields["active"], np.int64)
+        active.flags.writeable = False
+        fields["active"] = active
+        if fields["active_ids"] is not None:
+            fields["active_ids"] = tuple(fields["active_ids"])
+        for name in _COMPLEX & fields.keys():
+            if fields[name] is not None:
+                fields[name] = decode_complex(fields[name])
+        return cls(**fields)
+
+
+@dataclass(frozen=True, eq=False)
+class IrsSchedule(Schedule):
+    """A schedule with a reflecting surface; everything in it refers to the tuned channel.
+
+    Parameters
+    ----------
+    phases
+        (M,) complex of unit modulus, the reflection of every element.
+    """
+
+    phases: NDArray[np.complex128]
+
+
+_COMPLEX = {"receiver", "transmit_scalars", "phases"}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of an algorithm: its name, default, and type and bounds as JSON Schema."""
+
+    name: str
+    default: Any
+    json_schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One algorithm that the service offers.
+
+    Parameters
+    ----------
+    name, summary, reference
+        What it is called, what it does, and where it comes from.
+    endpoints
+        The routes that take it.
+    """
+
+    name: str
+    summary: str
+    reference: str
+    endpoints: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+
+    @classmethod
+    def from_answer(cls, answer: Mapping[str, Any]) -> Self:
+        """Build it from an entry of the service's answer."""
         return cls(
-            feasible=answer["feasible"],
-            active=np.array(answer["active"], np.int64),
-            active_ids=None if ids is None else tuple(ids),
-            receiver=None if receiver is None else decode_complex(receiver),
-            power_factor=answer["power_factor"],
-            computation_error=answer["computation_error"],
-            transmit_scalars=decode_complex(answer["transmit_scalars"]),
-            gamma=answer["gamma"],
-            algorithm=answer["algorithm"],
-            iterations=answer["iterations"],
-            stopped=answer["stopped"],
+            name=answer["name"],
+            summary=answer["summary"],
+            reference=answer["reference"],
+            endpoints=tuple(answer["endpoints"]),
+            parameters=tuple(
+                Parameter(item["name"], item["default"], item["json_schema"])
+                for item in answer["parameters"]
+            ),
         )

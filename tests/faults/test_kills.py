@@ -1,17 +1,19 @@
 """Processes killed under load: clients that repeat their request all get the right answer."""
 
+import contextlib
 import itertools
+import os
+import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
-import psutil
-import pytest
 
-from app.settings import Settings
 from benchmarks.service import running_command
 from tests.faults.rounds import known_round
+from tests.processes import below, solvers
+from tests.test_operation import is_listening
 
 CLIENTS = 4
 
@@ -53,55 +55,36 @@ def kill_under_load(address, rounds, victims, kills):
             assert time.monotonic() < give_up, f"{kills} more should have been killed"
             time.sleep(0.2)
             for victim in victims()[:1]:
-                victim.kill()
-                kills -= 1
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(victim, signal.SIGKILL)
+                    kills -= 1
         stop.set()
         for client in clients:
             client.result()
 
 
-def solvers(process):
-    """Return the solver processes: they are nicer than the service."""
-    found = []
-    for child in psutil.Process(process.pid).children(recursive=True):
-        try:
-            if child.nice() > psutil.Process(process.pid).nice():
-                found.append(child)
-        except psutil.NoSuchProcess:
-            continue
-    return found
-
-
 def workers(process):
     """Return the uvicorn workers: the supervisor spawns them."""
-    found = []
-    for child in psutil.Process(process.pid).children():
-        try:
-            if child.status() != psutil.STATUS_ZOMBIE and "spawn_main" in " ".join(child.cmdline()):
-                found.append(child)
-        except psutil.NoSuchProcess:
-            continue
-    return found
+    return [child for child in below(process) if is_listening(child)]
 
 
 def test_killed_solver_processes(process, address):
     rounds = [known_round("dc", seed) for seed in range(80, 88)]
     rounds[0].check(httpx.post(f"{address}/schedule", json=rounds[0].body, timeout=60))
-    kill_under_load(address, rounds, lambda: solvers(process), kills=10)
+    kill_under_load(address, rounds, lambda: list(solvers(process.pid)), kills=10)
 
 
-@pytest.mark.skipif("workers" not in Settings.model_fields, reason="there is one worker as yet")
 def test_killed_uvicorn_workers():
     """The supervisor replaces a worker; whoever was connected to it connects again."""
     rounds = [known_round("matching_pursuit", seed) for seed in range(80, 88)]
 
     def victims():
         # One at a time: the other goes on serving.
-        found = workers(process)
+        found = workers(process.pid)
         return found if len(found) == 2 else []
 
     with running_command(workers=2, solver_workers=1) as (process, address):
-        before = {worker.pid for worker in workers(process)}
+        before = set(workers(process.pid))
         assert len(before) == 2
         kill_under_load(address, rounds, victims, kills=3)
-        assert {worker.pid for worker in workers(process)} != before
+        assert set(workers(process.pid)) != before

@@ -5,9 +5,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
-import pytest
 
-from app.settings import Settings
 from benchmarks.service import running_command
 from tests.faults.rounds import known_round
 
@@ -15,9 +13,6 @@ TAKEN = 4
 KNOWN = [known_round("dual_pursuit", seed, 16, 100) for seed in range(90, 94)]
 
 
-@pytest.mark.skipif(
-    "max_concurrency" not in Settings.model_fields, reason="concurrency is not limited as yet"
-)
 def test_ten_times_too_many():
     begin = threading.Barrier(10 * TAKEN)
 

@@ -25,7 +25,7 @@ def test_a_missing_or_double_name_fails_at_import(tmp_path, monkeypatch, source,
     monkeypatch.setattr(schedulers, "__path__", [*schedulers.__path__, str(tmp_path)])
     try:
         with pytest.raises(ImportError, match=says):
-            registry._find()
+            registry._find(schedulers)
     finally:
         sys.modules.pop("app.scheduling.schedulers.zz_extra", None)
 

@@ -1,0 +1,139 @@
+"""Sees every request from outside: its id, its metrics, its line in the log, safe headers."""
+
+import logging
+import re
+import uuid
+from collections.abc import Callable, Mapping
+from time import perf_counter
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app import metrics
+from app.api.problems import failure
+from app.logs import logger
+
+REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+"""What is taken for an id from outside: nothing that could forge a line of a log."""
+
+SAFE_HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+]
+_METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE"})
+
+
+class Observation:
+    """What becomes known of a request while it is answered; the routes fill it in."""
+
+    __slots__ = ("active", "algorithm", "devices", "request_id", "solve_seconds")
+
+    def __init__(self, request_id: str) -> None:
+        self.request_id = request_id
+        self.algorithm = ""
+        self.devices: int | None = None
+        self.active: int | None = None
+        self.solve_seconds: float | None = None
+
+    def fields(self, status: int, seconds: float) -> dict[str, Any]:
+        """Return what is worth a line: what is not known is left out."""
+        known = {
+            "request_id": self.request_id,
+            "status": status,
+            "duration_ms": round(seconds * 1e3, 3),
+        }
+        if self.algorithm:
+            known["algorithm"] = self.algorithm
+        if self.devices is not None:
+            known["devices"] = self.devices
+        if self.active is not None:
+            known["active"] = self.active
+        return known
+
+
+class Observer:
+    """Wraps an application.
+
+    Parameters
+    ----------
+    routes
+        Paths that metrics are kept for; all others count as one.
+    quiet
+        Those of them whose requests are only logged at the level ``debug``: probes.
+    annotate
+        Told what the log is told of a request, when its answer begins.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        routes: frozenset[str],
+        quiet: frozenset[str],
+        annotate: Callable[[Mapping[str, Any]], None] | None = None,
+    ) -> None:
+        self._app = app
+        self._routes = routes
+        self._quiet = quiet
+        self._annotate = annotate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, whatever happens inside."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = perf_counter()
+        observation = scope["observation"] = Observation(_request_id(scope))
+        # Of a client that has gone before its answer; nginx's number for it.
+        status = 499
+
+        async def observed(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                identity = (b"x-request-id", observation.request_id.encode())
+                message["headers"] = [*message["headers"], identity, *SAFE_HEADERS]
+                if self._annotate is not None:
+                    self._annotate(observation.fields(status, perf_counter() - started))
+            await send(message)
+
+        try:
+            await self._app(scope, receive, observed)
+        except Exception as error:
+            logger.error(
+                "failed on %s %s",
+                scope["method"],
+                scope["path"][:200],
+                exc_info=error,
+                extra={"fields": {"request_id": observation.request_id}},
+            )
+            if status == 499:
+                await failure(scope)(scope, receive, observed)
+        finally:
+            self._record(scope, observation, status, perf_counter() - started)
+
+    def _record(self, scope: Scope, observation: Observation, status: int, seconds: float) -> None:
+        path, method = scope["path"], scope["method"]
+        route = path if path in self._routes else "other"
+        metrics.request_counter(route, method if method in _METHODS else "other", status)()
+        request, solve, active = metrics.observers(route, observation.algorithm)
+        request(seconds)
+        if observation.solve_seconds is not None:
+            solve(observation.solve_seconds)
+        if observation.active is not None:
+            active(observation.active)
+        level = logging.DEBUG if route in self._quiet else logging.INFO
+        if logger.isEnabledFor(level):
+            fields = observation.fields(status, seconds)
+            # A path can hold anything: a line of the log stays one line.
+            shown = ascii(path[:200])[1:-1]
+            logger.log(level, "%s %s", method, shown, extra={"fields": fields})
+
+
+def _request_id(scope: Scope) -> str:
+    """Return the id that the request brings, if it is one, or a new one."""
+    for name, value in scope["headers"]:
+        if name == b"x-request-id" and REQUEST_ID.fullmatch(value):
+            return str(value, "ascii")
+    return uuid.uuid4().hex

@@ -1,0 +1,88 @@
+"""What the service counts, for Prometheus.
+
+With several uvicorn workers the counts of all are kept in files below ``PROMETHEUS_MULTIPROC_DIR``
+and any of them can tell the sum; ``python -m app --workers`` sees to that.
+"""
+
+import os
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+from prometheus_client import (
+    REGISTRY,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+)
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+_SECONDS = (5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
+_DEVICES = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+
+REQUESTS = Counter("airsched_requests_total", "Requests answered.", ["route", "method", "status"])
+REQUEST_SECONDS = Histogram(
+    "airsched_request_seconds",
+    "Time from a request's first byte to its answer.",
+    ["route", "algorithm"],
+    buckets=_SECONDS,
+)
+SOLVE_SECONDS = Histogram(
+    "airsched_solve_seconds",
+    "Time in the solver, with the wait for its turn.",
+    ["route", "algorithm"],
+    buckets=_SECONDS,
+)
+ACTIVE_DEVICES = Histogram(
+    "airsched_active_devices",
+    "Devices scheduled in one round.",
+    ["route", "algorithm"],
+    buckets=_DEVICES,
+)
+QUEUE_LENGTH = Gauge(
+    "airsched_queue_length",
+    "Solves that wait for a thread or a process.",
+    ["lane"],
+    multiprocess_mode="livesum",
+)
+REJECTED = Counter("airsched_rejected_total", "Requests refused as too many.", ["reason"])
+WORKER_RESTARTS = Counter(
+    "airsched_worker_restarts_total", "Solver processes that were ended or died."
+)
+
+
+@lru_cache(maxsize=4096)
+def request_counter(route: str, method: str, status: int) -> Callable[[], None]:
+    """Return what counts one request; looking a label up takes longer than counting."""
+    return REQUESTS.labels(route, method, str(status)).inc
+
+
+@lru_cache(maxsize=1024)
+def observers(route: str, algorithm: str) -> tuple[Callable[[float], None], ...]:
+    """Return what records the seconds of a request, of its solve, and the active devices."""
+    labels = (route, algorithm)
+    return (
+        REQUEST_SECONDS.labels(*labels).observe,
+        SOLVE_SECONDS.labels(*labels).observe,
+        ACTIVE_DEVICES.labels(*labels).observe,
+    )
+
+
+def exposition() -> bytes:
+    """Return everything counted so far, in Prometheus' text format."""
+    directory = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+    if directory is None:
+        return generate_latest(REGISTRY)
+    # A worker that was killed takes its queue with it; what it counted stays.
+    for file in Path(directory).glob("gauge_live*.db"):
+        process = int(re.sub(r"\D", "", file.stem))
+        if not Path(f"/proc/{process}").exists():
+            mark_process_dead(process, directory)  # type: ignore[no-untyped-call]
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    return generate_latest(registry)

@@ -1,0 +1,1 @@
+"""Scheduling with an intelligent reflecting surface: the same core for channels that it shapes."""

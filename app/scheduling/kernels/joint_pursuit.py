@@ -1,0 +1,99 @@
+r"""The loop of Algorithm 2 of Bereyhi et al.: matching pursuit that tunes the channel as it goes.
+
+As :func:`app.scheduling.kernels.pursuit.backward_pursuit`, but where that takes the principal
+receiver of the weighted channels, this alternates between the receiver and the phases.
+"""
+
+import numpy as np
+
+from app.scheduling.kernels.compile import compiled
+from app.scheduling.kernels.eigen import principal_eigenvector
+from app.scheduling.kernels.gram import aligned_sum, by_device, gains, reweigh
+from app.scheduling.kernels.pursuit import is_served, most_violated, subset_cutting
+from app.scheduling.kernels.surface import (
+    Surface,
+    tuned_channels,
+    update_phases,
+    work_space,
+)
+from app.scheduling.types import ComplexArray, MaskArray, RealArray
+
+CONVERGED = 1e-3
+"""The alternation ends when one raises Σ_k w_k|h_k(μ)ᴴc|² by less than this share of it."""
+
+MOST_ALTERNATIONS = 100
+"""And after so many in any case."""
+
+
+@compiled
+def joint_pursuit(
+    surface: Surface,
+    required: RealArray,
+    delta: float,
+    policy: int,
+    phases: ComplexArray,
+    stop: MaskArray,
+) -> tuple[ComplexArray, MaskArray, int, int]:
+    """Drop the most violated device until one receiver serves all that remain.
+
+    Parameters
+    ----------
+    required
+        (K,) gain that each device needs.
+    delta
+        Subset-cutting parameter δ in (0, 1).
+    policy
+        Of the phases, as :func:`app.scheduling.kernels.surface.update_phases` takes it.
+    phases
+        (M,) where to start; replaced by where it ends.
+    stop
+        (1,), looked at in every iteration: when it turns true, the loop ends with nobody.
+
+    Returns
+    -------
+    receiver (N,), scheduled devices (K,), number of iterations, of alternations in all.
+    """
+    antennas, devices = surface.direct_real.shape
+    responses = work_space(surface)
+    rows = by_device(tuned_channels(surface, phases))
+    gram = np.zeros((antennas, antennas), np.complex128)
+    lower = np.empty((antennas, antennas), np.complex128)
+    column = np.empty(antennas, np.complex128)
+    product = np.empty(antennas, np.complex128)
+    weights = np.zeros(devices)
+    new_weights = np.ones(devices)
+    gain = np.empty(devices)
+    remaining = np.ones(devices, np.bool_)
+    receiver = aligned_sum(rows)
+    peak = 0.0
+    count = devices
+    iterations = alternations = 0
+    while count > 0 and not stop[0]:
+        iterations += 1
+        previous = 0.0
+        for _ in range(MOST_ALTERNATIONS):
+            alternations += 1
+            peak = reweigh(gram, rows, weights, new_weights, peak)
+            principal_eigenvector(gram, receiver, lower, column, product)
+            value, moved = update_phases(policy, surface, new_weights, receiver, phases, responses)
+            if not moved:
+                break
+            rows = by_device(tuned_channels(surface, phases))
+            # Of other channels: nothing of the matrix can be kept.
+            gram[:] = 0.0
+            weights[:] = 0.0
+            peak = 0.0
+            if value - previous <= CONVERGED * value or stop[0]:
+                break
+            previous = value
+        gains(rows, receiver, gain)
+        worst = most_violated(gain, required, remaining)
+        if worst < 0:
+            return receiver, remaining, iterations, alternations
+        remaining[worst] = False
+        count -= 1
+        for k in range(devices):
+            violated = not is_served(gain[k], required[k])
+            new_weights[k] = subset_cutting(violated, delta) if remaining[k] else 0.0
+    remaining[:] = False
+    return receiver, remaining, iterations, alternations

@@ -1,0 +1,119 @@
+"""The client for asyncio: the calls of :class:`SchedulerClient`, to be awaited."""
+
+from asyncio import sleep
+from types import TracebackType
+from typing import Self, Unpack
+
+import httpx
+from numpy.typing import ArrayLike
+
+from airsched_client import _calls
+from airsched_client._arrays import Layout
+from airsched_client._calls import Call, Result
+from airsched_client._connection import connection
+from airsched_client._wire import EncodingName
+from airsched_client.errors import AirschedError
+from airsched_client.models import Algorithm, IrsSchedule, Schedule
+from airsched_client.options import IrsOptions, ScheduleOptions
+
+
+class AsyncSchedulerClient:
+    """Asks a service for schedules, over one pool of connections, many calls at once.
+
+    Parameters
+    ----------
+    base_url, api_key, timeout, retries, encoding, max_connections
+        As for :class:`SchedulerClient`.
+    transport
+        An asynchronous httpx transport to use in place of the network, such as for tests.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        api_key: str | None = None,
+        timeout: float = 35.0,
+        retries: int = 2,
+        encoding: EncodingName = "msgpack",
+        max_connections: int = 100,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        made = connection(base_url, api_key, timeout, retries, encoding, max_connections)
+        self._encoding, self._retries = made.encoding, made.retries
+        self._http = httpx.AsyncClient(transport=transport, **made.http)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def schedule(
+        self,
+        channels: ArrayLike,
+        *,
+        layout: Layout = "antennas_first",
+        **options: Unpack[ScheduleOptions],
+    ) -> Schedule:
+        """Schedule one round of ``channels`` (N, K), as :meth:`SchedulerClient.schedule` does."""
+        return await self._send(_calls.schedule(self._encoding, channels, layout, options))
+
+    async def schedule_irs(
+        self,
+        direct: ArrayLike,
+        irs_to_server: ArrayLike,
+        devices_to_irs: ArrayLike,
+        *,
+        layout: Layout = "antennas_first",
+        **options: Unpack[IrsOptions],
+    ) -> IrsSchedule:
+        """Schedule one round with a surface, as :meth:`SchedulerClient.schedule_irs` does.
+
+        ``direct`` is (N, K), ``irs_to_server`` (N, M), ``devices_to_irs`` (M, K).
+        """
+        return await self._send(
+            _calls.schedule_irs(
+                self._encoding, direct, irs_to_server, devices_to_irs, layout, options
+            )
+        )
+
+    async def schedule_batch(
+        self,
+        channels: ArrayLike,
+        *,
+        layout: Layout = "antennas_first",
+        **options: Unpack[ScheduleOptions],
+    ) -> tuple[Schedule, ...]:
+        """Schedule ``channels`` (B, N, K), as :meth:`SchedulerClient.schedule_batch` does."""
+        return await self._send(_calls.schedule_batch(self._encoding, channels, layout, options))
+
+    async def algorithms(self) -> tuple[Algorithm, ...]:
+        """Return the algorithms on offer, each with its parameters, their defaults and bounds."""
+        return await self._send(_calls.ALGORITHMS)
+
+    async def ready(self) -> bool:
+        """Return whether the service can schedule now; asked once, without retries."""
+        try:
+            return (await self._http.get(_calls.READY)).is_success
+        except httpx.RequestError:
+            return False
+
+    async def _send(self, call: Call[Result]) -> Result:
+        repeated = 0
+        while True:
+            try:
+                return call.result(await self._http.request(**call.request))
+            except (httpx.RequestError, AirschedError) as error:
+                wait = self._retries.wait(error, repeated)
+            await sleep(wait)
+            repeated += 1

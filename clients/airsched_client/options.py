@@ -1,0 +1,52 @@
+"""The fields of a request beside its channels, one type for both clients and all their calls."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, TypedDict
+
+from numpy.typing import ArrayLike
+
+
+class ScheduleOptions(TypedDict, total=False):
+    """What a schedule can be asked for; what is left out, or None, is as the service has it.
+
+    Exactly one of ``gamma``, ``gamma_db`` and ``max_error`` is required.
+    """
+
+    gamma: float | None
+    """Tolerance γ = Pε/σ²."""
+    gamma_db: float | None
+    """γ in decibels, 10·log10 γ."""
+    max_error: float | None
+    """Tolerable computation error ε."""
+    weights: ArrayLike | None
+    """(K,) positive aggregation weights φ; all 1."""
+    power: float | None
+    """Transmit power limit P of every device; 1."""
+    noise_variance: float | None
+    """Noise variance σ² at an antenna; 1."""
+    device_ids: Iterable[str] | None
+    """K distinct names, returned for the active ones."""
+    algorithm: str | Mapping[str, Any] | None
+    """Its name, or its name and parameters, ``{"name": "dual_pursuit", "starts": 8}``;
+    matching pursuit."""
+    csi_error: ArrayLike | None
+    """() or (K,) bound on the error of the channel estimates, ‖h_k - ĥ_k‖; 0."""
+    coordination: Literal["zero_forcing", "mmse"] | None
+    """How the transmit scalars are set; zero forcing."""
+    polish: bool | None
+    """Whether to replace the receiver by the one with the least error for the set found; no."""
+    warm_start: ArrayLike | None
+    """(N,) complex, last round's receiver, for algorithms that can start from one."""
+    deadline_ms: float | None
+    """Milliseconds that the service may take; its own limit."""
+    seed: int | None
+    """Source of randomness; 0."""
+
+
+class IrsOptions(ScheduleOptions, total=False):
+    """The same with an intelligent reflecting surface of M elements."""
+
+    phase_bits: int | None
+    """Restricts every phase to 2^bits levels; continuous."""
+    initial_phases: ArrayLike | None
+    """(M,) complex of unit modulus, the phases to start from."""

@@ -1,0 +1,196 @@
+"""What every scheduler that tunes a surface must satisfy, for every one that is registered."""
+
+import pickle
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from app.scheduling import IRS_SCHEDULERS, Context, IrsProblem, solve, verify
+from tests.channels import iid_channels, random_irs_problem
+
+VARIANTS = [
+    pytest.param(name, parameters, id=f"{name}-{'-'.join(map(str, vars(parameters).values()))}")
+    for name, scheduler in IRS_SCHEDULERS.items()
+    for parameters in scheduler.variants()
+]
+every_scheduler = pytest.mark.parametrize(("name", "parameters"), VARIANTS)
+
+
+def surface_problem(rng, gamma_db=-6, elements=8, **fixed):
+    return IrsProblem(
+        iid_channels(rng, 4, 10),
+        iid_channels(rng, 4, elements),
+        iid_channels(rng, elements, 10) / np.sqrt(elements),
+        np.ones(10),
+        10 ** (gamma_db / 10),
+        **fixed,
+    )
+
+
+@every_scheduler
+def test_formulas_hold_on_the_tuned_channel(name, parameters):
+    """Recomputed here with scalars, one device at a time, from the request's numbers alone."""
+    rng = np.random.default_rng(1)
+    served_somebody = 0
+    for _ in range(30):
+        problem = random_irs_problem(rng)
+        schedule = solve(problem, name, parameters)
+        verify(problem, schedule, uses_surface=IRS_SCHEDULERS[name].uses_surface)
+        assert schedule.phases.shape == (problem.elements,)
+        if IRS_SCHEDULERS[name].uses_surface:
+            assert np.abs(np.abs(schedule.phases) - 1).max() <= 1e-12
+            if problem.phase_bits:
+                turns = np.angle(schedule.phases) / (2 * np.pi) * 2**problem.phase_bits
+                assert np.abs(turns - np.round(turns)).max() <= 1e-9
+        else:
+            assert not schedule.phases.any()
+        active = schedule.active.tolist()
+        assert active == sorted(set(active))
+        for k in set(range(problem.devices)) - set(active):
+            assert schedule.transmit_scalars[k] == 0
+        assert schedule.feasible == bool(active)
+        if not active:
+            assert schedule.receiver is None
+            continue
+        served_somebody += 1
+        c = schedule.receiver
+        assert np.linalg.norm(c) == pytest.approx(1, rel=1e-9)
+        ratios = []
+        for k in active:
+            h = problem.direct[:, k].copy()
+            for m in range(problem.elements):
+                h += problem.irs_to_server[:, m] * schedule.phases[m] * problem.devices_to_irs[m, k]
+            phi = problem.weights[k]
+            gain = abs(np.vdot(h, c)) ** 2
+            ratios.append(gain / phi**2)
+            assert phi**2 <= problem.gamma * gain * (1 + 1e-8)
+            psi = schedule.transmit_scalars[k]
+            assert abs(psi) ** 2 <= problem.power * (1 + 1e-8)
+            received = np.vdot(c, h) * psi / np.sqrt(schedule.power_factor)
+            assert received == pytest.approx(phi, rel=1e-7)
+        assert schedule.power_factor == pytest.approx(problem.power * min(ratios), rel=1e-8)
+        error = problem.noise_variance / problem.power / min(ratios)
+        assert schedule.computation_error == pytest.approx(error, rel=1e-8)
+    assert served_somebody > 15
+
+
+@every_scheduler
+@pytest.mark.parametrize("bits", [None, 2])
+def test_same_seed_same_answer_and_inputs_untouched(name, parameters, bits):
+    problem = surface_problem(np.random.default_rng(2), phase_bits=bits)
+    before = pickle.dumps(problem)
+    first = solve(problem, name, parameters, Context(seed=7))
+    second = solve(problem, name, parameters, Context(seed=7))
+    # As a worker process would have it.
+    third = solve(pickle.loads(before), name, parameters, Context(seed=7))
+    for other in (second, third):
+        for item, value in first._asdict().items():
+            np.testing.assert_array_equal(getattr(other, item), value)
+    assert pickle.dumps(problem) == before
+
+
+@every_scheduler
+def test_permuting_the_elements_permutes_the_phases(name, parameters):
+    rng = np.random.default_rng(3)
+    for bits in (None, 3):
+        problem = surface_problem(rng, phase_bits=bits)
+        order = rng.permutation(problem.elements)
+        permuted = replace(
+            problem,
+            irs_to_server=problem.irs_to_server[:, order],
+            devices_to_irs=problem.devices_to_irs[order],
+        )
+        plain = solve(problem, name, parameters, Context(seed=5))
+        other = solve(permuted, name, parameters, Context(seed=5))
+        np.testing.assert_allclose(other.phases, plain.phases[order], atol=1e-9)
+        assert other.active.tolist() == plain.active.tolist()
+
+
+@every_scheduler
+@pytest.mark.parametrize("silent", ["irs_to_server", "devices_to_irs"])
+def test_without_any_effect_of_the_surface_the_answer_is_that_of_schedule(name, parameters, silent):
+    plain_name = {"random_phases": "matching_pursuit", "no_irs": "matching_pursuit"}.get(name, name)
+    plain_name = getattr(parameters, "scheduled_by", plain_name)
+    rng = np.random.default_rng(4)
+    for gamma_db in (-3, 0, 3):
+        start = np.exp(2j * np.pi * rng.random(8))
+        problem = surface_problem(rng, gamma_db, initial_phases=start)
+        problem = replace(problem, **{silent: np.zeros_like(getattr(problem, silent))})
+        context = Context(seed=3, warm_start=iid_channels(rng, 4, 1)[:, 0])
+        found = solve(problem, name, parameters, context, coordination="mmse", polish=True)
+        expected = solve(
+            problem.without_surface, plain_name, None, context, coordination="mmse", polish=True
+        )
+        assert expected.active.size
+        np.testing.assert_array_equal(found.active, expected.active)
+        np.testing.assert_array_equal(found.receiver, expected.receiver)
+        np.testing.assert_array_equal(found.transmit_scalars, expected.transmit_scalars)
+        assert found.power_factor == expected.power_factor
+        assert found.stopped == expected.stopped
+        if name not in ("random_phases", "no_irs"):
+            np.testing.assert_allclose(found.phases, start, rtol=0, atol=1e-15)
+
+
+DEGENERATE = {
+    "one of each": ([[0.5 + 1j]], [[1j]], [[0.3]]),
+    "one antenna": ([[1.0, 0.2, 2.0]], [[1.0, 1j]], [[0.1, 1, 0], [1, 0, 0.5]]),
+    "one device": ([[1.0], [1.0j]], [[0.5, 1], [1, 1]], [[1j], [1]]),
+    "one element": ([[1, 0.2], [0.3, 1]], [[1], [0.5]], [[1, 2]]),
+    "no direct channels": (np.zeros((2, 3)), np.ones((2, 2)), np.ones((2, 3))),
+    "nothing at all": (np.zeros((2, 3)), np.zeros((2, 2)), np.zeros((2, 3))),
+    "zero column": ([[1, 0, 1], [1j, 0, 0.5]], [[1, 1], [1, 1j]], [[1, 0, 1j], [0.5, 0, 1]]),
+    "cancelling": (np.ones((1, 2)), -np.ones((1, 1)), np.ones((1, 2))),
+    "equal elements": (np.ones((2, 2)), np.ones((2, 3)), np.ones((3, 2))),
+    "huge": (np.full((2, 3), 1e29), np.full((2, 2), 1e14), np.full((2, 3), 1e14)),
+    "tiny": (np.full((2, 3), 1e-29), np.full((2, 2), 1e-14), np.full((2, 3), 1e-14)),
+    "huge and tiny": ([[1e29, 1e-29]], [[1e-29, 1e29]], [[1e29, 1], [1e-29, 1e-3]]),
+    "vanishing": (np.full((2, 2), 1e-200), np.full((2, 2), 1e-200), np.full((2, 2), 1e-200)),
+}
+
+
+@every_scheduler
+@pytest.mark.parametrize("case", DEGENERATE)
+@pytest.mark.parametrize("gamma", [1e-30, 0.5, 2.0, 1e30])
+def test_degenerate_problems(name, parameters, case, gamma):
+    direct, to_server, to_surface = (np.array(part, complex) for part in DEGENERATE[case])
+    for bits in (None, 1):
+        problem = IrsProblem(
+            direct, to_server, to_surface, np.ones(direct.shape[1]), gamma, phase_bits=bits
+        )
+        solve(problem, name, parameters, coordination="mmse", polish=True)  # verified inside
+        schedule = solve(problem, name, parameters)
+        reach = np.linalg.norm(direct, axis=0) + np.linalg.norm(to_server, axis=0) @ np.abs(
+            to_surface
+        )
+        servable = np.flatnonzero(reach**2 * gamma >= 1 - 1e-9).tolist()
+        assert set(schedule.active.tolist()) <= set(servable)
+
+
+@every_scheduler
+def test_csi_error_keeps_every_channel_within_the_bound_served(name, parameters):
+    rng = np.random.default_rng(6)
+    served = 0
+    for _ in range(10):
+        bound = rng.uniform(0, 0.3, 10)
+        problem = surface_problem(rng, 3, csi_error=bound)
+        schedule = solve(problem, name, parameters)
+        channels = problem.direct + (problem.irs_to_server * schedule.phases) @ (
+            problem.devices_to_irs
+        )
+        for k in schedule.active:
+            served += 1
+            response = abs(np.vdot(schedule.receiver, channels[:, k]))
+            # The worst error points along the receiver.
+            assert (response - bound[k]) * np.sqrt(problem.gamma) >= 1 - 1e-8
+    assert served > 10
+
+
+def test_every_field_survives_pickling():
+    problem = surface_problem(np.random.default_rng(7), phase_bits=2, csi_error=0.1)
+    copy = pickle.loads(pickle.dumps(problem))
+    for item in fields(IrsProblem):
+        if item.name != "without_surface":
+            np.testing.assert_array_equal(getattr(copy, item.name), getattr(problem, item.name))
+    assert not copy.direct.flags.writeable
+    assert not copy.required_gains.flags.writeable
