@@ -36,10 +36,10 @@ format: .venv/installed-dev ## put the source in order
 bench: .venv/installed-dev ## measure speed, each figure beside a reference of the same run
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks
 
-load: .venv/installed-load ## load the service with more and more clients, as a table and a picture (3 min)
+load: .venv/installed-load ## load the service with more and more clients, as a table and a picture (5 min)
 	@$(BIN)/python -m benchmarks.load_test
 
-fuzz: .venv/installed-dev ## send thousands of requests made from the OpenAPI document (5 min)
+fuzz: .venv/installed-dev ## send thousands of requests made from the OpenAPI document (minutes)
 	@$(BIN)/pytest tests/faults/test_schema.py --hypothesis-profile thorough
 
 soak: .venv/installed-dev ## load the service for minutes and watch its memory (SOAK_SECONDS=300)

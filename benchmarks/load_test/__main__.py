@@ -31,6 +31,7 @@ from benchmarks.load_test.cases import CASES
 from benchmarks.service import MSGPACK, running_command
 
 CLIENTS = (1, 2, 4, 8, 16, 32)
+ROUNDS = 2
 SATURATED = 0.9
 """A generator this busy limits what it measures."""
 
@@ -69,7 +70,7 @@ class Outcome:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.load_test", description=__doc__)
-    parser.add_argument("--seconds", type=int, default=5, help="of each run (%(default)s)")
+    parser.add_argument("--seconds", type=int, default=4, help="of each run (%(default)s)")
     seconds = parser.parse_args().seconds
     cores = sorted(os.sched_getaffinity(0))
     service, others = {cores[0]}, set(cores[1:]) or {cores[0]}
@@ -79,8 +80,11 @@ def main() -> None:
         # Once, so that the solver process is there.
         body, headers = CASES["dc 20/6"].body(), {"Content-Type": MSGPACK}
         httpx.post(f"{address}/schedule", content=body, headers=headers, timeout=60)
-        for name, clients in track(runs, "load", transient=True):
-            outcomes[name, clients] = _run(process.pid, address, name, clients, seconds, others)
+        # In turn, and the better of the rounds: what else the machine does only takes away.
+        for name, clients in track(runs * ROUNDS, "load", transient=True):
+            outcome = _run(process.pid, address, name, clients, seconds, others)
+            best = outcomes.setdefault((name, clients), outcome)
+            outcomes[name, clients] = max(best, outcome, key=lambda seen: seen.rate)
     _print(outcomes, len(cores))
     _draw(outcomes)
     print(f"drew benchmarks/{PICTURE.name}")
@@ -145,7 +149,7 @@ def _print(outcomes: dict[tuple[str, int], Outcome], cores: int) -> None:
         "95 % [ms]",
         "99 % [ms]",
         "refused",
-        title=f"the service on one core of {cores}",
+        title=f"the service on one core of {cores}, the better of {ROUNDS} runs",
     )
     limited = False
     for (name, clients), outcome in outcomes.items():

@@ -73,4 +73,6 @@ def test_the_lock_file_fits_the_dependencies():
     for dependency in map(Requirement, wanted):
         assert dependency.name in locked, f"{dependency.name} is missing: run `make lock`"
         for version in locked[dependency.name]:
-            assert dependency.specifier.contains(version, prereleases=True), f"{dependency}: run `make lock`"
+            assert dependency.specifier.contains(version, prereleases=True), (
+                f"{dependency}: run `make lock`"
+            )

@@ -10,7 +10,7 @@ from benchmarks.service import running_command
 
 # `make fuzz` asks for it.
 settings.register_profile(
-    "thorough", max_examples=5000, deadline=None, suppress_health_check=list(HealthCheck)
+    "thorough", max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck)
 )
 
 
