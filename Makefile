@@ -4,13 +4,17 @@ PORT ?= 8000
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint check-deploy format bench load fuzz soak openapi lock clean
+.PHONY: help run demo test lint check-deploy format bench load fuzz soak openapi lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: .venv/installed ## start the service on 127.0.0.1, port 8000 (PORT=… for another)
 	@$(BIN)/python -m app --port $(PORT)
+
+demo: .venv/installed-demo ## train a model over the air, with a service of its own
+	@rm -rf build/demo
+	@$(BIN)/python -m airsched_client.federated.demo --output build/demo
 
 test: .venv/installed-dev ## run the tests
 	@$(BIN)/pytest
@@ -70,12 +74,19 @@ clean: ## remove the environment and every cache
 	@$(BIN)/python -m app.compilation
 	@touch $@
 
+.venv/installed-demo: pyproject.toml | .venv/bin/python
+	@echo 'installing the service and what the demonstration needs into .venv'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[federated]'
+	@echo 'compiling the kernels'
+	@$(BIN)/python -m app.compilation
+	@touch $@ .venv/installed
+
 .venv/installed-dev: pyproject.toml | .venv/bin/python
 	@echo 'installing the service and its development tools into .venv'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@echo 'compiling the kernels'
 	@$(BIN)/python -m app.compilation
-	@touch $@ .venv/installed
+	@touch $@ .venv/installed .venv/installed-demo
 
 .venv/installed-load: pyproject.toml | .venv/installed-dev
 	@echo 'installing the load generator into .venv'

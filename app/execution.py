@@ -15,7 +15,7 @@ then would only wait: as many may wait as run, and the others are told at once.
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Literal
@@ -42,6 +42,8 @@ GRACE_SECONDS = 0.05
 
 BURST_SECONDS = 0.1
 """How long the queue for a thread may hold more solves than there are threads."""
+
+Schedules = list[Schedule]
 
 Gone = Callable[[], Awaitable[None]]
 """Waits until nobody wants the answer any more."""
@@ -83,7 +85,7 @@ class Executor:
 
     async def solve(
         self,
-        problem: Problem | IrsProblem,
+        problems: Sequence[Problem | IrsProblem],
         algorithm: str,
         parameters: Parameters,
         context: Context,
@@ -92,10 +94,11 @@ class Executor:
         coordination: Method = "zero_forcing",
         polish: bool = False,
         gone: Gone | None = None,
-    ) -> Schedule:
-        """Solve ``problem`` within ``deadline_seconds`` from now.
+    ) -> Sequence[Schedule]:
+        """Solve ``problems`` of one size within ``deadline_seconds`` from now.
 
-        The rest is as for :func:`app.scheduling.solve`; ``context`` is this solve's own.
+        The rest is as for :func:`app.scheduling.solve`; ``context`` is this call's own. Many
+        problems are shared out among as many threads or processes as there are.
 
         Raises
         ------
@@ -108,28 +111,37 @@ class Executor:
         WorkerDiedError
             The solver process died.
         """
-        scheduler = schedulers_of(problem)[algorithm]
-        scheduler.require_suited(problem)
-        run = partial(
+        scheduler = schedulers_of(problems[0])[algorithm]
+        scheduler.require_suited(problems[0])
+        solve_one = partial(
             solve,
-            problem,
-            algorithm,
-            parameters,
-            context,
+            algorithm=algorithm,
+            parameters=parameters,
+            context=context,
             coordination=coordination,
             polish=polish,
         )
-        if scheduler.pace == "slow":
-            job = Job(self._workers, run)
-            return await self._processes.run(job.run, job.end, deadline_seconds, gone)
-        if scheduler.pace == "anytime" or problem.entries > INLINE_ENTRIES or polish:
-            stop = partial(context.stop.fill, True)
-            return await self._threads.run(run, stop, deadline_seconds, gone)
-        started = time.perf_counter()
-        schedule = run()
-        if time.perf_counter() - started > deadline_seconds:
-            raise DeadlineExceededError
-        return schedule
+        entries = problems[0].entries * len(problems)
+        if scheduler.pace == "short" and entries <= INLINE_ENTRIES and not polish:
+            started = time.perf_counter()
+            schedules = _solve_each(solve_one, problems)
+            if time.perf_counter() - started > deadline_seconds:
+                raise DeadlineExceededError
+            return schedules
+        share = -(-len(problems) // self._processes.workers)
+        runs = []
+        for first in range(0, len(problems), share):
+            work = partial(_solve_each, solve_one, problems[first : first + share])
+            # One watch over the client is enough: when one part is abandoned, all are.
+            watch = gone if first == 0 else None
+            if scheduler.pace == "slow":
+                job = Job(self._workers, work)
+                runs.append(self._processes.run(job.run, job.end, deadline_seconds, watch))
+            else:
+                stop = partial(context.stop.fill, True)
+                runs.append(self._threads.run(work, stop, deadline_seconds, watch))
+        parts = await _all_or_none(runs)
+        return [schedule for part in parts for schedule in part]
 
     def close(self) -> None:
         """Take no more work and wait for what is running."""
@@ -149,7 +161,7 @@ class _Lane:
 
     def __init__(self, name: str, workers: int, queue_length: int, burst_seconds: float) -> None:
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix=f"solve-{name}")
-        self._workers = workers
+        self.workers = workers
         self._queue_length = queue_length
         self._burst_seconds = burst_seconds
         self._pending = 0
@@ -158,13 +170,13 @@ class _Lane:
 
     async def run(
         self,
-        work: Callable[[], Schedule],
+        work: Callable[[], Schedules],
         interrupt: Callable[[], None],
         deadline_seconds: float,
         gone: Gone | None,
-    ) -> Schedule:
+    ) -> Schedules:
         """Wait for ``work``, and ``interrupt`` it when nobody waits for it any more."""
-        if self._pending - self._workers >= self._most_waiting():
+        if self._pending - self.workers >= self._most_waiting():
             raise OverloadedError("queue")
         loop = asyncio.get_running_loop()
         self._count(1)
@@ -200,11 +212,11 @@ class _Lane:
     def _most_waiting(self) -> int:
         if time.monotonic() - self._waiting_since < self._burst_seconds:
             return self._queue_length
-        return min(self._queue_length, self._workers)
+        return min(self._queue_length, self.workers)
 
     def _count(self, more: int) -> None:
         self._pending += more
-        waiting = max(0, self._pending - self._workers)
+        waiting = max(0, self._pending - self.workers)
         if waiting == 0:
             self._waiting_since = math.inf
         elif self._waiting_since == math.inf:
@@ -215,7 +227,26 @@ class _Lane:
         self._threads.shutdown(wait=True, cancel_futures=True)
 
 
-def _ignore(answer: "asyncio.Future[Schedule]") -> None:
+def _solve_each(
+    solve_one: Callable[[Problem | IrsProblem], Schedule], problems: Sequence[Problem | IrsProblem]
+) -> Schedules:
+    return [solve_one(problem) for problem in problems]
+
+
+async def _all_or_none(runs: Sequence[Coroutine[Any, Any, Schedules]]) -> Sequence[Schedules]:
+    """Wait for all ``runs``; if one fails, end the others and raise what it raised."""
+    if len(runs) == 1:
+        return [await runs[0]]
+    tasks = [asyncio.ensure_future(run) for run in runs]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _ignore(answer: "asyncio.Future[Schedules]") -> None:
     """Look at the outcome of a solve that nobody waits for any more, so that none is reported."""
     if not answer.cancelled():
         answer.exception()

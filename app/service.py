@@ -27,6 +27,7 @@ class Service:
             "antennas": settings.max_antennas,
             "devices": settings.max_devices,
             "elements": settings.max_elements,
+            "rounds": settings.max_batch,
         }
         self.executor = Executor(settings.solver_workers, settings.queue_length)
         self._compiling: asyncio.Task[None] | None = None

@@ -18,6 +18,7 @@ class Settings(BaseSettings):
     max_devices: PositiveInt = Field(default=4096, description="Largest K accepted.")
     max_antennas: PositiveInt = Field(default=256, description="Largest N accepted.")
     max_elements: PositiveInt = Field(default=1024, description="Largest M accepted.")
+    max_batch: PositiveInt = Field(default=256, description="Most rounds in one batch.")
     max_body_bytes: PositiveInt = Field(
         default=64 * 2**20, description="Largest request body accepted, in bytes."
     )

@@ -12,8 +12,11 @@ import threading
 import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
+from typing import Generic, TypeVar, cast
 
-from app.scheduling import DeadlineExceededError, Schedule
+from app.scheduling import DeadlineExceededError
+
+Outcome = TypeVar("Outcome")
 
 NICENESS = 10
 """Of these processes: where cores are short, the event loop and its threads go first."""
@@ -70,7 +73,7 @@ class Workers:
             worker.end()
 
 
-class Job:
+class Job(Generic[Outcome]):
     """One solve in a process of ``workers``.
 
     Parameters
@@ -79,14 +82,14 @@ class Job:
         What to do there: it and what it returns, or raises, are pickled.
     """
 
-    def __init__(self, workers: Workers, call: Callable[[], Schedule]) -> None:
+    def __init__(self, workers: Workers, call: Callable[[], Outcome]) -> None:
         self._workers = workers
         self._call = call
         self._lock = threading.Lock()
         self._worker: _Worker | None = None
         self._ended = False
 
-    def run(self) -> Schedule:
+    def run(self) -> Outcome:
         """Run it, and wait for the answer.
 
         Raises
@@ -103,7 +106,7 @@ class Job:
             self._workers.give_back(worker)
             raise DeadlineExceededError
         try:
-            schedule = worker.run(self._call)
+            outcome = worker.run(self._call)
         except WorkerDiedError:
             with self._lock:
                 self._worker = None
@@ -115,7 +118,7 @@ class Job:
             self._release(worker)
             raise
         self._release(worker)
-        return schedule
+        return outcome
 
     def end(self) -> None:
         """End it, with its process if it has one by now; it may have finished already."""
@@ -149,7 +152,7 @@ class _Worker:
     def is_alive(self) -> bool:
         return self._process.is_alive()
 
-    def run(self, call: Callable[[], Schedule]) -> Schedule:
+    def run(self, call: Callable[[], Outcome]) -> Outcome:
         try:
             self._connection.send(call)
             # Not only for the answer: a dying process need not close its end at once.
@@ -161,8 +164,7 @@ class _Worker:
             raise WorkerDiedError from None
         if isinstance(outcome, BaseException):
             raise outcome
-        schedule: Schedule = outcome
-        return schedule
+        return cast(Outcome, outcome)
 
     def kill(self) -> None:
         """End the process at once, whatever it is doing."""

@@ -35,21 +35,21 @@ ALGORITHMS: dict[str, tuple[str, Parameters | None]] = {
     "Algorithm 2, mm": ("matching_pursuit", None),
     "Algorithm 2, bcd": ("matching_pursuit", IrsMatchingPursuitParameters(phase_update="bcd")),
     "dc": ("dc", None),
-    "random phases: dual": ("random_phases", BY_DUAL),
-    "matching": ("random_phases", None),
-    "no surface: dual": ("no_irs", BY_DUAL),
-    "matching ": ("no_irs", None),
+    "random phases, dual": ("random_phases", BY_DUAL),
+    "random phases, matching": ("random_phases", None),
+    "no surface, dual": ("no_irs", BY_DUAL),
+    "no surface, matching": ("no_irs", None),
 }
 NOT_BELOW = [
     ("dual pursuit", "Algorithm 2, mm"),
     ("dual pursuit", "Algorithm 2, bcd"),
     ("dual pursuit", "dc"),
-    ("dual pursuit", "random phases: dual"),
-    ("dual pursuit", "no surface: dual"),
-    ("Algorithm 2, mm", "matching"),
-    ("Algorithm 2, mm", "matching "),
-    ("Algorithm 2, bcd", "matching"),
-    ("Algorithm 2, bcd", "matching "),
+    ("dual pursuit", "random phases, dual"),
+    ("dual pursuit", "no surface, dual"),
+    ("Algorithm 2, mm", "random phases, matching"),
+    ("Algorithm 2, mm", "no surface, matching"),
+    ("Algorithm 2, bcd", "random phases, matching"),
+    ("Algorithm 2, bcd", "no surface, matching"),
 ]
 """Pairs of which the mean of the first should be nowhere below that of the second."""
 
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def selection() -> None:
-    console = Console(width=150)
+    console = Console(width=160)
     sizes: dict[tuple[int, int, str], list[int]] = {}
     cases = [(elements, "beside the server") for elements in ELEMENTS]
     cases.append((64, "amid the devices"))
@@ -113,18 +113,24 @@ def _compare(sizes: dict[tuple[int, int, str], list[int]]) -> None:
             for point in points
             if (*point, second) in sizes
         ]
+        if not pairs:
+            continue
         below = sum(np.mean(one) < np.mean(other) for one, other in pairs)
         single = sum(int(np.sum(np.less(one, other))) for one, other in pairs)
         total = sum(len(one) for one, _ in pairs)
-        table.add_row(first, second.strip(), f"{below} of {len(pairs)}", f"{single} of {total}")
+        table.add_row(first, second, f"{below} of {len(pairs)}", f"{single} of {total}")
     Console().print(table)
 
 
 def quantisation() -> None:
     bits = (1, 2, 3, None)
-    header = [f"{count or 'continuous'}{' bits' if count else ''}" for count in bits]
     for name in ("dual_pursuit", "matching_pursuit"):
-        table = Table("M", "γ [dB]", *header, title=f"mean |S| of {name} by phase_bits")
+        table = Table(
+            "M",
+            "γ [dB]",
+            *(str(count or "continuous") for count in bits),
+            title=f"mean |S| of {name} by phase_bits",
+        )
         for elements in track(ELEMENTS, f"irs: phase bits, {name}", transient=True):
             for gamma_db in (-14, -8):
                 means = [

@@ -8,9 +8,9 @@ import httpx
 import numpy as np
 import pytest
 
-from app.execution import INLINE_ENTRIES, Executor, OverloadedError
+from app.execution import INLINE_ENTRIES, AbandonedError, Executor, OverloadedError
 from app.main import create_app
-from app.scheduling import Context, DeadlineExceededError, Problem, solve
+from app.scheduling import SCHEDULERS, Context, DeadlineExceededError, Problem, solve
 from app.scheduling.schedulers.matching_pursuit import MatchingPursuitParameters
 from app.settings import Settings
 from tests.api.bodies import packed
@@ -23,6 +23,7 @@ LONG = Problem(
     gamma=1.0,
 )
 PARAMETERS = MatchingPursuitParameters()
+DUAL = SCHEDULERS["dual_pursuit"].parameters()
 
 
 @pytest.fixture
@@ -30,18 +31,21 @@ def gate(monkeypatch):
     """Hold every solve until the gate opens, or its stop flag is set."""
     gate = threading.Event()
 
-    def held(problem, algorithm, parameters, context: Context, **options):
+    def held(problem, *, context, **options):
         while not gate.wait(0.002):
             if context.stop[0]:
                 raise DeadlineExceededError
-        return solve(problem, algorithm, parameters, context, **options)
+        return solve(problem, context=context, **options)
 
     monkeypatch.setattr("app.execution.solve", held)
     return gate
 
 
-def run(executor, problem=LONG, seconds=30.0):
-    return executor.solve(problem, "matching_pursuit", PARAMETERS, Context(), seconds)
+async def run(executor, problem=LONG, seconds=30.0):
+    (schedule,) = await executor.solve(
+        [problem], "matching_pursuit", PARAMETERS, Context(), seconds
+    )
+    return schedule
 
 
 @pytest.fixture
@@ -136,6 +140,62 @@ async def test_cancellation_gives_the_place_back(executor, gate):
 async def test_late_inline_answers_are_refused(executor):
     with pytest.raises(DeadlineExceededError):
         await run(executor, SMALL, seconds=1e-9)
+
+
+BATCH = [
+    Problem(iid_channels(np.random.default_rng(seed), 6, 20), np.ones(20), gamma=1.0)
+    for seed in range(11)
+]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("algorithm", ["matching_pursuit", "dual_pursuit", "sdr"])
+@pytest.mark.parametrize("count", [1, 2, 3, 11])
+async def test_a_batch_is_solved_in_order_as_each_alone(algorithm, count):
+    executor = Executor(workers=3, queue_length=2)
+    parameters = SCHEDULERS[algorithm].parameters()
+    found = await executor.solve(BATCH[:count], algorithm, parameters, Context(seed=3), 60)
+    executor.close()
+    assert len(found) == count
+    for problem, schedule in zip(BATCH, found, strict=False):
+        expected = solve(problem, algorithm, parameters, Context(seed=3))
+        np.testing.assert_array_equal(schedule.active, expected.active)
+        np.testing.assert_array_equal(schedule.receiver, expected.receiver)
+
+
+@pytest.mark.anyio
+async def test_a_batch_is_shared_out_among_the_threads(gate):
+    executor = Executor(workers=2, queue_length=2)
+    gone = asyncio.Event()
+    threads = set()
+
+    def remembered(problem, *, context, **options):
+        threads.add(threading.current_thread())
+        return solve(problem, context=context, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("app.execution.solve", remembered)
+        await executor.solve(BATCH, "dual_pursuit", DUAL, Context(), 60)
+    assert len(threads) == 2
+
+    # When one part finds no place, none takes one.
+    waiting = [asyncio.create_task(run(executor)) for _ in range(3)]
+    await asyncio.sleep(0.05)
+    with pytest.raises(OverloadedError):
+        await executor.solve(BATCH, "dual_pursuit", DUAL, Context(), 60)
+    gate.set()
+    assert len(await asyncio.gather(*waiting)) == 3
+
+    # When the client goes, all parts end.
+    gate.clear()
+    held = asyncio.create_task(
+        executor.solve(BATCH, "dual_pursuit", DUAL, Context(), 60, gone=gone.wait)
+    )
+    await asyncio.sleep(0.05)
+    gone.set()
+    with pytest.raises(AbandonedError):
+        await asyncio.wait_for(held, 5)
+    executor.close()
 
 
 @pytest.mark.anyio

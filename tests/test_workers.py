@@ -63,8 +63,9 @@ def executor():
     assert solvers() == []
 
 
-def dc(executor, problem=QUICK, seconds=60.0, **options):
-    return executor.solve(problem, "dc", PARAMETERS, Context(), seconds, **options)
+async def dc(executor, problem=QUICK, seconds=60.0, **options):
+    (schedule,) = await executor.solve([problem], "dc", PARAMETERS, Context(), seconds, **options)
+    return schedule
 
 
 @pytest.mark.anyio

@@ -3,7 +3,7 @@
 import logging
 import re
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -30,11 +30,14 @@ class Observation:
 
     __slots__ = ("active", "algorithm", "devices", "request_id", "solve_seconds")
 
+    active: Sequence[int]
+    """Of each round, how many devices were scheduled."""
+
     def __init__(self, request_id: str) -> None:
         self.request_id = request_id
         self.algorithm = ""
         self.devices: int | None = None
-        self.active: int | None = None
+        self.active = ()
         self.solve_seconds: float | None = None
 
     def fields(self, status: int, seconds: float) -> dict[str, Any]:
@@ -48,8 +51,10 @@ class Observation:
             known["algorithm"] = self.algorithm
         if self.devices is not None:
             known["devices"] = self.devices
-        if self.active is not None:
-            known["active"] = self.active
+        if self.active:
+            known["active"] = sum(self.active)
+        if len(self.active) > 1:
+            known["rounds"] = len(self.active)
         return known
 
 
@@ -121,8 +126,8 @@ class Observer:
         request(seconds)
         if observation.solve_seconds is not None:
             solve(observation.solve_seconds)
-        if observation.active is not None:
-            active(observation.active)
+        for count in observation.active:
+            active(count)
         level = logging.DEBUG if route in self._quiet else logging.INFO
         if logger.isEnabledFor(level):
             fields = observation.fields(status, seconds)

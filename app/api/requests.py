@@ -1,6 +1,7 @@
 """What is asked: one round to schedule, and the problem it states."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from functools import cache
 from typing import Annotated, Any
 
@@ -90,8 +91,8 @@ class RoundRequest(BaseModel):
         default=0, description="Source of randomness, for algorithms that use any."
     )
 
-    def problem(self) -> Problem | IrsProblem:
-        """Return the problem stated; 422 if the fields do not agree with each other."""
+    def problems(self) -> Sequence[Problem | IrsProblem]:
+        """Return the problems stated; 422 if the fields do not agree with each other."""
         antennas, devices = self._shape()
         tolerance, gamma = self._tolerance()
         self._check_ids(devices)
@@ -114,8 +115,8 @@ class RoundRequest(BaseModel):
         """Return the number of antennas and of devices."""
 
     @abstractmethod
-    def _state(self, stated: dict[str, Any]) -> Problem | IrsProblem:
-        """Return the problem with these arguments and the channels."""
+    def _state(self, stated: dict[str, Any]) -> Sequence[Problem | IrsProblem]:
+        """Return the problems with these arguments and the channels."""
 
     def _tolerance(self) -> tuple[str, float]:
         """Return the tolerance field that was given, and γ."""
@@ -168,8 +169,34 @@ class ScheduleRequest(RoundRequest):
         antennas, devices = self.channels.shape
         return antennas, devices
 
-    def _state(self, stated: dict[str, Any]) -> Problem:
-        return Problem(channels=self.channels, **stated)
+    def _state(self, stated: dict[str, Any]) -> Sequence[Problem]:
+        return [Problem(channels=self.channels, **stated)]
+
+
+class BatchRequest(RoundRequest):
+    """Rounds to schedule at once, which differ in their channels only."""
+
+    channels: Annotated[Any, complex_array("rounds", "antennas", "devices")] = Field(
+        description="Uplink channels of every round, rounds × antennas × devices."
+    )
+    algorithm: Annotated[AlgorithmChoice, algorithm_in(CHOICES)] = Field(
+        default=CHOICES["matching_pursuit"](name="matching_pursuit"), description=_ALGORITHM
+    )
+
+    def _shape(self) -> tuple[int, int]:
+        _, antennas, devices = self.channels.shape
+        return antennas, devices
+
+    def _state(self, stated: dict[str, Any]) -> Sequence[Problem]:
+        problems = []
+        for index, channels in enumerate(self.channels):
+            try:
+                problems.append(Problem(channels=channels, **stated))
+            except InvalidProblemError as error:
+                if error.field != "channels":
+                    raise
+                raise invalid([{"loc": ["channels", index], "msg": error.message}]) from None
+        return problems
 
 
 class IrsScheduleRequest(RoundRequest):
@@ -202,8 +229,8 @@ class IrsScheduleRequest(RoundRequest):
         antennas, devices = self.direct.shape
         return antennas, devices
 
-    def _state(self, stated: dict[str, Any]) -> IrsProblem:
-        return IrsProblem(
+    def _state(self, stated: dict[str, Any]) -> Sequence[IrsProblem]:
+        problem = IrsProblem(
             direct=self.direct,
             irs_to_server=self.irs_to_server,
             devices_to_irs=self.devices_to_irs,
@@ -211,3 +238,4 @@ class IrsScheduleRequest(RoundRequest):
             initial_phases=self.initial_phases,
             **stated,
         )
+        return [problem]

@@ -48,6 +48,12 @@ class IrsScheduleAnswer(ScheduleAnswer):
     )
 
 
+class BatchAnswer(Answer):
+    """The schedules of all rounds."""
+
+    schedules: list[ScheduleAnswer] = Field(description="One a round, in their order.")
+
+
 class ParameterInfo(Answer):
     """One parameter of an algorithm."""
 

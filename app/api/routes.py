@@ -6,15 +6,17 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import PlainTextResponse, Response
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from starlette.routing import Route
 
 from app.api import openapi
 from app.api.algorithms import CHOICES, IRS_CHOICES, AlgorithmChoice
 from app.api.endpoint import Answer, Call, SchedulingEndpoint
-from app.api.requests import IrsScheduleRequest, RoundRequest, ScheduleRequest
+from app.api.requests import BatchRequest, IrsScheduleRequest, RoundRequest, ScheduleRequest
 from app.api.responses import (
     AlgorithmInfo,
     Algorithms,
+    BatchAnswer,
     Health,
     IrsScheduleAnswer,
     ParameterInfo,
@@ -33,7 +35,11 @@ PROBES = frozenset({"/health/live", "/health/ready", "/metrics"})
 
 def install(app: FastAPI, settings: Settings) -> None:
     """Add every route to ``app``. Scheduling routes are only documented by FastAPI."""
-    for path, answer in (("/schedule", schedule), ("/schedule/irs", schedule_irs)):
+    for path, answer in (
+        ("/schedule", schedule),
+        ("/schedule/irs", schedule_irs),
+        ("/schedule/batch", schedule_batch),
+    ):
         app.routes.append(Route(path, SchedulingEndpoint(answer), methods=["POST"]))
     app.get(
         "/algorithms",
@@ -83,14 +89,30 @@ async def schedule_irs(call: Call) -> dict[str, Any]:
     return await _answer(asked, call)
 
 
+async def schedule_batch(call: Call) -> dict[str, Any]:
+    """Return the schedules of many rounds that differ in their channels only.
+
+    For sweeps, and for the subcarriers of one band. Each schedule is the one that `/schedule`
+    would give.
+    """
+    asked = BatchRequest.model_validate(call.body, context=call.service.limits)
+    return {"schedules": await _answers(asked, call)}
+
+
 async def _answer(asked: RoundRequest, call: Call) -> dict[str, Any]:
-    problem = asked.problem()
+    """Return the answer to a request for one round."""
+    (answer,) = await _answers(asked, call)
+    return answer
+
+
+async def _answers(asked: RoundRequest, call: Call) -> list[dict[str, Any]]:
+    problems = asked.problems()
     call.observation.algorithm = asked.algorithm.name
-    call.observation.devices = problem.devices
+    call.observation.devices = problems[0].devices
     longest = call.service.settings.deadline_ms
     call.timing.mark("solve")
     found = await call.service.executor.solve(
-        problem,
+        problems,
         asked.algorithm.name,
         asked.algorithm.parameters,
         Context(asked.seed, warm_start=asked.warm_start),
@@ -100,8 +122,11 @@ async def _answer(asked: RoundRequest, call: Call) -> dict[str, Any]:
         gone=call.gone,
     )
     call.observation.solve_seconds = call.timing.mark("encode")
-    call.observation.active = found.active.size
-    return schedule_answer(asked, problem, found, call.media_type)
+    call.observation.active = [schedule.active.size for schedule in found]
+    return [
+        schedule_answer(asked, problem, schedule, call.media_type)
+        for problem, schedule in zip(problems, found, strict=True)
+    ]
 
 
 async def algorithms(request: Request) -> Any:
@@ -136,7 +161,7 @@ def _document(
     answer: Answer,
     summary: str,
     request: type[RoundRequest],
-    response: type[ScheduleAnswer],
+    response: type[BaseModel],
 ) -> APIRoute:
     return APIRoute(
         path,
@@ -161,11 +186,14 @@ SCHEDULING = [
         IrsScheduleRequest,
         IrsScheduleAnswer,
     ),
+    _document(
+        "/schedule/batch", schedule_batch, "Schedule many rounds at once", BatchRequest, BatchAnswer
+    ),
 ]
 """The scheduling routes, as the OpenAPI document describes them."""
 
 
-def _describe(model: type[AlgorithmChoice], endpoint: str) -> AlgorithmInfo:
+def _describe(model: type[AlgorithmChoice], endpoints: list[str]) -> AlgorithmInfo:
     scheduler = model.scheduler
     properties = model.model_json_schema()["properties"]
     hidden = ("default", "title")
@@ -173,7 +201,7 @@ def _describe(model: type[AlgorithmChoice], endpoint: str) -> AlgorithmInfo:
         name=scheduler.name,
         summary=scheduler.summary,
         reference=scheduler.reference,
-        endpoints=[endpoint],
+        endpoints=endpoints,
         parameters=[
             ParameterInfo(
                 name=parameter,
@@ -188,8 +216,11 @@ def _describe(model: type[AlgorithmChoice], endpoint: str) -> AlgorithmInfo:
 
 _ALGORITHMS = Algorithms(
     algorithms=[
-        _describe(model, endpoint)
-        for endpoint, choices in (("/schedule", CHOICES), ("/schedule/irs", IRS_CHOICES))
+        _describe(model, endpoints)
+        for endpoints, choices in (
+            (["/schedule", "/schedule/batch"], CHOICES),
+            (["/schedule/irs"], IRS_CHOICES),
+        )
         for model in choices.values()
     ]
 )

@@ -164,6 +164,14 @@ class NestedMatrix(TypedDict):
 
 
 @with_config(_STRICT)
+class NestedMatrices(TypedDict):
+    """Complex matrices as two lists of lists of rows."""
+
+    real: Annotated[list[Matrix], Field(fail_fast=True)]
+    imag: Annotated[list[Matrix], Field(fail_fast=True)]
+
+
+@with_config(_STRICT)
 class PackedArray(TypedDict):
     """A complex array as bytes, little-endian and row-major."""
 
@@ -177,9 +185,9 @@ class PackedArray(TypedDict):
 
 
 _packed = TypeAdapter(PackedArray)
+_NESTED: Any = {1: NestedVector, 2: NestedMatrix, 3: NestedMatrices}
 _nested: dict[int, TypeAdapter[Any]] = {
-    1: TypeAdapter(NestedVector),
-    2: TypeAdapter(NestedMatrix),
+    axes: TypeAdapter(nested) for axes, nested in _NESTED.items()
 }
 
 
@@ -196,8 +204,7 @@ def complex_array(*axes: str) -> PlainValidator:
             return _from_packed(_packed.validate_python(value), axes, limits)
         return _from_nested(_nested[len(axes)].validate_python(value), axes, limits)
 
-    nested = NestedVector if len(axes) == 1 else NestedMatrix
-    return PlainValidator(convert, json_schema_input_type=nested | PackedArray)
+    return PlainValidator(convert, json_schema_input_type=_NESTED[len(axes)] | PackedArray)
 
 
 def _check_shape(shape: list[int], axes: tuple[str, ...], limits: Mapping[str, int]) -> None:
@@ -211,33 +218,35 @@ def _check_shape(shape: list[int], axes: tuple[str, ...], limits: Mapping[str, i
 
 
 def _from_nested(
-    nested: NestedVector | NestedMatrix, axes: tuple[str, ...], limits: Mapping[str, int]
+    nested: Mapping[str, list[Any]], axes: tuple[str, ...], limits: Mapping[str, int]
 ) -> ComplexArray:
-    real, imag = nested["real"], nested["imag"]
-    shape = _nested_shape("real", real)
-    if _nested_shape("imag", imag) != shape:
+    shape, real = _flattened("real", nested["real"])
+    imag_shape, imag = _flattened("imag", nested["imag"])
+    if imag_shape != shape:
         raise ValueError("real and imag must have equal shapes")
     _check_shape(shape, axes, limits)
-    array = np.empty(shape, np.complex128)
-    array.real = _from_lists(real, shape)
-    array.imag = _from_lists(imag, shape)
+    array = np.empty(math.prod(shape), np.complex128)
+    array.real = _from_list(real)
+    array.imag = _from_list(imag)
     array.flags.writeable = False
-    return array
+    return array.reshape(shape)
 
 
-def _from_lists(values: list[Any], shape: list[int]) -> RealArray:
-    """Return nested lists of floats as an array, in half the time that NumPy takes for it."""
-    flat = chain.from_iterable(values) if len(shape) == 2 else values
-    return np.frombuffer(struct.pack(f"{math.prod(shape)}d", *flat)).reshape(shape)
+def _from_list(values: list[float]) -> RealArray:
+    """Return floats as an array, in half the time that NumPy takes for it."""
+    return np.frombuffer(struct.pack(f"{len(values)}d", *values))
 
 
-def _nested_shape(name: str, rows: list[Any]) -> list[int]:
-    if not rows or not isinstance(rows[0], list):
-        return [len(rows)]
-    lengths = set(map(len, rows))
-    if len(lengths) > 1:
-        raise ValueError(f"the rows of {name} must be equally long, not {sorted(lengths)[:5]}")
-    return [len(rows), lengths.pop()]
+def _flattened(name: str, values: list[Any]) -> tuple[list[int], list[float]]:
+    """Return the shape of nested lists, and all that they hold in one."""
+    shape = [len(values)]
+    while values and isinstance(values[0], list):
+        lengths = set(map(len, values))
+        if len(lengths) > 1:
+            raise ValueError(f"the rows of {name} must be equally long, not {sorted(lengths)[:5]}")
+        shape.append(lengths.pop())
+        values = list(chain.from_iterable(values))
+    return shape, values
 
 
 def _from_packed(

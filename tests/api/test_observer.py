@@ -162,15 +162,17 @@ async def test_metrics_and_documentation_can_be_closed():
 @pytest.mark.anyio
 async def test_too_many_requests_at_once_are_refused_and_counted():
     async with started(Settings(max_concurrency=4)) as client:
-        before = counted((await client.get("/metrics")).text, "airsched_rejected_total")
+
+        async def rejected():
+            text = (await client.get("/metrics")).text
+            return counted(text, "airsched_rejected_total", reason="concurrency")
+
+        before = await rejected()
         answers = await asyncio.gather(*(client.post("/schedule", json=BODY) for _ in range(10)))
         assert sorted(answer.status_code for answer in answers) == [200] * 4 + [503] * 6
         refused = [answer for answer in answers if answer.status_code == 503]
         assert {answer.headers["retry-after"] for answer in refused} == {"1"}
-        after = counted(
-            (await client.get("/metrics")).text, "airsched_rejected_total", reason="concurrency"
-        )
-        assert after - before == 6
+        assert await rejected() - before == 6
         assert (await client.post("/schedule", json=BODY)).status_code == 200
 
 

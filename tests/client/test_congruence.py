@@ -74,18 +74,12 @@ def test_schedule(service_url, name, parameters, dtype):
         assert schedule.algorithm == {"name": name, **asdict(parameters)}
 
 
-def offers(client, path):
-    return path in client.get("/openapi.json").json()["paths"]
-
-
 def algorithms_of(client, path):
     offered = client.get("/algorithms").json()["algorithms"]
     return [item["name"] for item in offered if path in item["endpoints"]]
 
 
 def test_batch(service_url, client):
-    if not offers(client, "/schedule/batch"):
-        pytest.skip("this service has no /schedule/batch")
     rng = np.random.default_rng(63)
     channels = np.stack([iid_channels(rng, ANTENNAS, DEVICES) for _ in range(3)])
     options = {"weights": WEIGHTS, "gamma": GAMMA, "seed": SEED}
@@ -99,8 +93,6 @@ def test_batch(service_url, client):
 
 
 def test_irs(service_url, client):
-    if not offers(client, "/schedule/irs"):
-        pytest.skip("this service has no /schedule/irs")
     rng = np.random.default_rng(64)
     arrays = [
         iid_channels(rng, *shape)

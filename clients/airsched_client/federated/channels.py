@@ -171,6 +171,13 @@ class Network:
         mean, root = self._direct
         return mean, root @ root.conj().swapaxes(1, 2)
 
+    def average_gains(self) -> Real:
+        """Return E‖h_k‖² = N·PL(l_k), (K,)."""
+        distances = np.hypot(*self.positions.T)
+        return self.parameters.antennas * self.path_loss(
+            distances, self.parameters.path_loss_exponent
+        )
+
     def fade(self, rng: np.random.Generator) -> Channels:
         """Draw the channels of one round."""
         parameters = self.parameters

@@ -65,6 +65,7 @@ def test_the_closest_device_has_no_path_loss():
     # E‖h_k‖² = N·PL(l_k), whatever the Rician factor.
     np.testing.assert_allclose(power, 6 * (distances / distances.min()) ** -3)
     assert power.max() == pytest.approx(6)
+    np.testing.assert_allclose(built.average_gains(), power)
 
 
 def test_moments_of_the_fading_are_the_papers():

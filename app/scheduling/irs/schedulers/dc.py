@@ -6,17 +6,18 @@ Wireless Communications 21(2), 2022, as cited by Bereyhi et al. for joint schedu
 receiver
     For the phases as they are, the two steps of :mod:`app.scheduling.schedulers.dc`.
 phases
-    For that receiver, the same idea once more, to serve one device more than before: V in place of
-    :math:`(\mu, 1)(\mu, 1)^H`, and slacks for the devices that V does not serve. The largest slacks
-    are free, and rank one is :math:`\operatorname{tr} V - \|V\|_2`, a difference of convex
-    functions that is linearised at the last solution. Each such programme is solved by
-    :mod:`app.scheduling.irs.lifted`, until its objective falls no more.
+    For that receiver, the same idea once more, to serve everyone, or if that gains nobody one
+    device more than before: V in place of :math:`(\mu, 1)(\mu, 1)^H`, and slacks for the devices
+    that V does not serve. The largest slacks are free, and rank one is
+    :math:`\operatorname{tr} V - \|V\|_2`, a difference of convex functions, linearised at the
+    last solution. Each such programme is solved by :mod:`app.scheduling.irs.lifted`, until its
+    objective falls no more.
 
 The phases are those of V's principal eigenvector (the closest ones on the grid, if there is one),
 and everyone whom the receiver then serves is counted; no slack is trusted. The two alternate for as
 long as the number of devices grows, and the best schedule seen is the answer.
 
-Cost: a few runs of DC programming without a surface, and for each up to ``max_iterations``
+Cost: a few runs of DC programming without a surface, and for each up to twice ``max_iterations``
 programmes of O((M + K)³) times 30 to 60 Newton steps.
 """
 
@@ -89,18 +90,26 @@ class _Alternation:
         found = dc.select(tuned, parameters, self._context)
         self.programmes += found.iterations
         if not found.active.any():
-            # Nobody yet: tune for the receiver that hears most of all.
-            found = found._replace(receiver=principal_receiver(tuned.channels))
+            # Nobody yet: tune for the receiver that hears most, relative to what is needed.
+            scaled = tuned.channels / np.sqrt(tuned.required_gains)
+            found = found._replace(receiver=principal_receiver(scaled))
         return found._replace(phases=phases)
 
     def _tune(self, found: Selection) -> ComplexArray:
-        """Look for phases that let the receiver of ``found`` serve one device more."""
+        """Look for phases that let the receiver of ``found`` serve everyone, or one device more."""
         receiver = found.receiver / np.linalg.norm(found.receiver)
-        phases = np.asarray(found.phases)
         rows = self._rows(receiver)
-        kept = min(int(found.active.sum()) + 1, rows.shape[0])
-        if kept == 0:
-            return phases
+        phases = np.asarray(found.phases)
+        before = int(self.best.active.sum())
+        for kept in (rows.shape[0], min(int(found.active.sum()) + 1, rows.shape[0])):
+            if kept > 0 and int(self.best.active.sum()) <= before:
+                phases = self._serve(kept, rows, receiver, np.asarray(found.phases))
+        return phases
+
+    def _serve(
+        self, kept: int, rows: ComplexArray, receiver: ComplexArray, phases: ComplexArray
+    ) -> ComplexArray:
+        """Look for phases with which ``kept`` of the ``rows`` are served, from ``phases``."""
         previous = np.inf
         near = np.append(phases, 1.0)
         order = np.argsort(-np.abs(rows.conj() @ near), kind="stable")

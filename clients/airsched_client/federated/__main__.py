@@ -1,0 +1,187 @@
+"""``python -m airsched_client.federated``: train a model over the air and compare policies."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from airsched_client.client import SchedulerClient
+from airsched_client.errors import AirschedError
+from airsched_client.federated.channels import NetworkParameters
+from airsched_client.federated.experiment import PERFECT, Experiment, Record
+from airsched_client.federated.loop import compare
+from airsched_client.federated.partition import PartitionParameters
+from airsched_client.federated.tasks import TASKS
+from airsched_client.federated.waiting import Patience
+
+try:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    from airsched_client.federated.report import draw, markdown, summarise, table
+except ImportError as error:
+    sys.exit(f"{error}: pip install 'airsched-client[federated]'")
+
+_EVERY = "every"
+_EXHAUSTIVE_DEVICES = 12
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status."""
+    parser = _parser()
+    asked = parser.parse_args(arguments)
+    console = Console()
+    resume = ""
+    try:
+        # Waiting is up to the loop: it says what it waits for, and for as long as it was told.
+        with SchedulerClient(asked.url, api_key=asked.api_key, retries=0) as scheduler:
+            patience = Patience(
+                asked.patience, tell=lambda text: console.print(f"waiting: {escape(text)}")
+            )
+            experiment = _experiment(asked, scheduler, patience, console)
+            resume = f"; the finished rounds are in {asked.output}, go on with --resume"
+            records = _run(experiment, scheduler, asked, patience, console)
+    except (AirschedError, ValueError, OSError, ImportError) as error:
+        after = resume if isinstance(error, AirschedError) else ""
+        console.print(f"stopped: {escape(str(error))}{after}", highlight=False)
+        return 1
+    except KeyboardInterrupt:
+        console.print(f"interrupted{resume}", highlight=False)
+        return 130
+    summaries = summarise(records)
+    console.print(table(summaries))
+    (asked.output / "summary.md").write_text(markdown(summaries))
+    for picture in draw(records, asked.output):
+        console.print(f"drew {picture}", highlight=False)
+    return 0
+
+
+def _run(
+    experiment: Experiment,
+    scheduler: SchedulerClient,
+    asked: argparse.Namespace,
+    patience: Patience,
+    console: Console,
+) -> list[Record]:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=10),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[news]}"),
+    )
+    with Progress(*columns, console=console) as progress:
+        total = len(experiment.runs()) * experiment.rounds
+        bar = progress.add_task(experiment.task, total=total, news="")
+
+        def on_round(record: Record) -> None:
+            done = record.round + 1
+            at = "" if record.gamma_db is None else f" at {record.gamma_db:g} dB"
+            error = record.measured_error
+            news = (
+                f"round {done:2d}  |S| {len(record.active):2d}"
+                f"  error {0.0 if error is None else error:.2g}  accuracy {record.accuracy:.3f}"
+            )
+            name = f"{record.policy}{at}, seed {record.seed}"
+            finished = experiment.runs().index(record.run) * experiment.rounds + done
+            progress.update(bar, description=name, completed=finished, news=news)
+
+        return compare(
+            experiment,
+            scheduler,
+            asked.output,
+            resume=asked.resume,
+            patience=patience,
+            on_round=on_round,
+        )
+
+
+def _experiment(
+    asked: argparse.Namespace, scheduler: SchedulerClient, patience: Patience, console: Console
+) -> Experiment:
+    policies = list(asked.policies)
+    if _EVERY in policies:
+        route = "/schedule/irs" if asked.elements else "/schedule"
+        offered = [
+            algorithm.name
+            for algorithm in patience.ask(scheduler.algorithms)
+            if route in algorithm.endpoints
+        ]
+        if "exhaustive" in offered and asked.devices > _EXHAUSTIVE_DEVICES:
+            console.print(f"without exhaustive: it takes up to {_EXHAUSTIVE_DEVICES} devices")
+            offered.remove("exhaustive")
+        policies[policies.index(_EVERY) :] = [PERFECT, *offered]
+    return Experiment(
+        task=asked.task,
+        policies=tuple(dict.fromkeys(policies)),
+        gammas_db=tuple(asked.gamma_db),
+        seeds=tuple(asked.seeds),
+        rounds=asked.rounds,
+        power=asked.power,
+        noise_variance=asked.noise_variance,
+        coordination=asked.coordination,
+        polish=asked.polish,
+        network=NetworkParameters(
+            devices=asked.devices,
+            antennas=asked.antennas,
+            elements=asked.elements,
+            csi_error=asked.csi_error,
+        ),
+        partition=PartitionParameters(label_concentration=asked.label_concentration),
+        data=None if asked.data is None else str(asked.data),
+        samples=asked.samples,
+        epochs=asked.epochs,
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    usual, network = Experiment(), NetworkParameters()
+    parser = argparse.ArgumentParser(
+        prog="python -m airsched_client.federated",
+        description="Train a model over the air and compare scheduling policies.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--url", default="http://127.0.0.1:8000", help="where the service is")
+    add("--api-key", help="its bearer key, where it asks for one")
+    add("--output", type=Path, default=Path("federated-results"), help="folder of the results")
+    add("--resume", action="store_true", help="go on with what the folder holds")
+    add("--patience", type=float, default=300.0, help="seconds to wait for a service that is away")
+    add("--task", choices=TASKS, default=usual.task, help="what is learnt")
+    add(
+        "--policies",
+        nargs="+",
+        default=list(usual.policies),
+        metavar="POLICY",
+        help=f"{PERFECT} (all devices, no noise), algorithms of the service, or {_EVERY}",
+    )
+    add("--gamma-db", nargs="+", type=float, default=list(usual.gammas_db), help="tolerances γ")
+    add("--seeds", nargs="+", type=int, default=list(usual.seeds), help="seeds of all randomness")
+    add("--rounds", type=int, default=usual.rounds, help="T")
+    add("--devices", type=int, default=network.devices, help="K")
+    add("--antennas", type=int, default=network.antennas, help="N")
+    add("--elements", type=int, default=network.elements, help="M of a reflecting surface")
+    add("--power", type=float, default=usual.power, help="P")
+    add("--noise-variance", type=float, default=usual.noise_variance, help="σ²")
+    add("--csi-error", type=float, default=network.csi_error, help="bound on ‖h_k − ĥ_k‖")
+    add(
+        "--coordination",
+        choices=["zero_forcing", "mmse"],
+        default=usual.coordination,
+        help="sets η, ψ",
+    )
+    add("--polish", action="store_true", help="let the service polish every receiver")
+    add(
+        "--label-concentration",
+        type=float,
+        default=usual.partition.label_concentration,
+        help="β of the label skew, inf for none",
+    )
+    add("--data", type=Path, help="folder that holds cifar-10-batches-py, for cifar10")
+    add("--samples", type=int, help="training samples to use; None for all")
+    add("--epochs", type=int, help="local epochs a round; None for the task's own number")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,142 @@
+"""What is compared with what: an experiment, its runs, and the record of a round."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from airsched_client.federated.channels import NetworkParameters
+from airsched_client.federated.partition import PartitionParameters
+
+PERFECT = "perfect"
+"""The policy that is no algorithm of the service: all devices, and no noise."""
+
+
+class Run(NamedTuple):
+    """One policy at one tolerance on one network; the tolerance is None for ``perfect``."""
+
+    policy: str
+    gamma_db: float | None
+    seed: int
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Everything that decides what comes out.
+
+    Parameters
+    ----------
+    task
+        A name of :data:`airsched_client.federated.tasks.TASKS`.
+    policies
+        ``perfect`` and the service's algorithms: a name, or a name with parameters such as
+        ``matching_pursuit:delta=0.4,search=forward``.
+    gammas_db
+        Tolerances γ, each with every policy.
+    seeds
+        Of network, data, fading, training and noise. Policies meet the same ones at the same seed.
+    rounds
+        T.
+    power, noise_variance
+        P and σ². γ decides who may transmit, and with σ² how large the error then is:
+        E ≤ ε = γσ²/P.
+    coordination, polish
+        As the service takes them.
+    network, partition
+        Where the devices are and what data they have.
+    data, samples, epochs
+        Of the task: its folder, how many training samples to use, local epochs; None for its own.
+    """
+
+    task: str = "digits"
+    policies: tuple[str, ...] = (PERFECT, "dual_pursuit", "matching_pursuit")
+    gammas_db: tuple[float, ...] = (10.0,)
+    seeds: tuple[int, ...] = (0,)
+    rounds: int = 10
+    power: float = 1.0
+    noise_variance: float = 1.0
+    coordination: Literal["zero_forcing", "mmse"] = "zero_forcing"
+    polish: bool = False
+    network: NetworkParameters = field(default_factory=NetworkParameters)
+    partition: PartitionParameters = field(default_factory=PartitionParameters)
+    data: str | None = None
+    samples: int | None = None
+    epochs: int | None = None
+
+    def __post_init__(self) -> None:
+        if not (self.policies and self.gammas_db and self.seeds) or self.rounds < 1:
+            raise ValueError("an experiment needs a policy, a tolerance, a seed and a round")
+        if min(self.seeds) < 0:
+            raise ValueError("seeds must be at least 0")
+        if self.power <= 0 or self.noise_variance <= 0:
+            raise ValueError("power and noise_variance must be positive")
+
+    @staticmethod
+    def algorithm(policy: str) -> dict[str, Any]:
+        """Return the service's algorithm of a policy, as a request names it."""
+        name, _, rest = policy.partition(":")
+        parameters = dict(pair.partition("=")[::2] for pair in rest.split(",") if pair)
+        return {"name": name, **{key: _value(text) for key, text in parameters.items()}}
+
+    def runs(self) -> list[Run]:
+        """Return the runs in their order; ``perfect`` knows no tolerance and runs once a seed."""
+        return [
+            Run(policy, gamma_db, seed)
+            for seed in self.seeds
+            for policy in dict.fromkeys(self.policies)
+            for gamma_db in ((None,) if policy == PERFECT else self.gammas_db)
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON holds it: tuples as lists."""
+        return {name: _as_json(value) for name, value in asdict(self).items()}
+
+
+@dataclass(frozen=True)
+class Record:
+    """What happened in one round.
+
+    Parameters
+    ----------
+    policy, gamma_db, seed
+        The run.
+    round
+        0 … T−1.
+    active
+        The devices that took part.
+    computation_error, measured_error
+        What the service expected, and what the air did, as mean squared errors for symbols of unit
+        power; None when nobody was active.
+    accuracy, loss
+        Of the global model after the round, on the test data.
+
+    Numbers that overflowed, after too much noise, are None.
+    """
+
+    policy: str
+    gamma_db: float | None
+    seed: int
+    round: int
+    active: tuple[int, ...]
+    computation_error: float | None
+    measured_error: float | None
+    accuracy: float
+    loss: float | None
+
+    @property
+    def run(self) -> Run:
+        """The run that the round belongs to."""
+        return Run(self.policy, self.gamma_db, self.seed)
+
+
+def _value(text: str) -> Any:
+    """Return a number or a truth value as such, and anything else as text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _as_json(inner) for name, inner in value.items()}
+    return [_as_json(inner) for inner in value] if isinstance(value, tuple) else value

@@ -1,0 +1,214 @@
+"""The loop: channels → schedule → local training → air → global model, round after round.
+
+With θ the global model before a round and S its schedule, the devices in S train from θ to θ_k and
+send θ_k − θ, and the new global model is
+
+    θ ← θ + Σ_{k∈S} φ_k (θ_k − θ) / Σ_{k∈S} φ_k   + what the air adds.
+
+When nobody can be served the model stays as it is. With a reflecting surface the service tunes it,
+and what is sent goes through the tuned channel H(μ).
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airsched_client.client import SchedulerClient
+from airsched_client.federated.air import aggregate
+from airsched_client.federated.channels import Channels, Network
+from airsched_client.federated.checkpoint import Results
+from airsched_client.federated.experiment import PERFECT, Experiment, Record, Run
+from airsched_client.federated.partition import aggregation_weights, partition
+from airsched_client.federated.tasks import Task, build
+from airsched_client.federated.waiting import Patience
+from airsched_client.models import IrsSchedule, Schedule
+from airsched_client.options import ScheduleOptions
+
+Real = NDArray[np.float64]
+
+_NETWORK, _PARTITION, _MODEL, _FADING, _TRAINING, _AIR = range(6)
+"""What a stream of random numbers is for."""
+
+
+def compare(
+    experiment: Experiment,
+    scheduler: SchedulerClient,
+    folder: Path,
+    *,
+    resume: bool = False,
+    patience: Patience | None = None,
+    on_round: Callable[[Record], None] = lambda record: None,
+) -> list[Record]:
+    """Run every policy at every tolerance and seed, and return the records of all rounds.
+
+    Parameters
+    ----------
+    folder
+        Gets the results and a checkpoint after every round: see :mod:`.checkpoint`.
+    resume
+        Go on where an interrupted call with the same experiment was.
+    patience
+        With a service that is away.
+    on_round
+        Is told of every round that is finished now.
+
+    Raises
+    ------
+    ServiceAwayError
+        The service stayed away. Every finished round is in the folder.
+    """
+    task = build(
+        experiment.task,
+        Path(experiment.data) if experiment.data else None,
+        experiment.samples,
+        experiment.epochs,
+    )
+    results = Results(folder, experiment, resume=resume)
+    for run in experiment.runs():
+        done = results.of(run)
+        if len(done) == experiment.rounds:
+            continue
+        setting = Setting(experiment, task, run.seed)
+        model = results.model() if done else task.initial(_stream(run.seed, _MODEL))
+        while len(done) < experiment.rounds:
+            model, record = setting.round(run, model, done, scheduler, patience or Patience())
+            results.add(record, model)
+            done.append(record)
+            on_round(record)
+    return results.records
+
+
+class Setting:
+    """The network and the data of one seed, the same for every policy.
+
+    Parameters
+    ----------
+    experiment, task
+        What is compared, and what is learnt.
+    seed
+        Of everything random.
+    """
+
+    def __init__(self, experiment: Experiment, task: Task, seed: int) -> None:
+        self._experiment, self._task, self._seed = experiment, task, seed
+        self._network = Network(experiment.network, _stream(seed, _NETWORK))
+        self._parts = partition(
+            task.labels,
+            experiment.network.devices,
+            experiment.partition,
+            _stream(seed, _PARTITION),
+        )
+        self.weights: Real = aggregation_weights([part.size for part in self._parts])
+
+    def round(
+        self,
+        run: Run,
+        model: Real,
+        before: Sequence[Record],
+        scheduler: SchedulerClient,
+        patience: Patience,
+    ) -> tuple[Real, Record]:
+        """Return the next global model, and the record of the round."""
+        # Training a model that noise has blown up may overflow: that is what it is measured for.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._round(run, model, before, scheduler, patience)
+
+    def _round(
+        self,
+        run: Run,
+        model: Real,
+        before: Sequence[Record],
+        scheduler: SchedulerClient,
+        patience: Patience,
+    ) -> tuple[Real, Record]:
+        number = len(before)
+        losses = [np.inf if record.loss is None else record.loss for record in before]
+        expected = measured = None
+        if run.policy == PERFECT:
+            active = np.arange(self.weights.size)
+            updates = self._train(model, active, losses, number)
+            model = model + self.weights @ updates / self.weights.sum()
+        else:
+            channels = self._network.fade(_stream(self._seed, _FADING, number))
+            schedule = patience.ask(lambda: self._schedule(run, channels, before, scheduler))
+            through = channels.direct
+            if isinstance(schedule, IrsSchedule):
+                through = channels.tuned(schedule.phases)
+            active, expected = schedule.active, schedule.computation_error
+            if active.size:
+                updates = self._train(model, active, losses, number)
+                received = aggregate(
+                    through,
+                    schedule,
+                    self.weights,
+                    updates,
+                    self._experiment.noise_variance,
+                    _stream(self._seed, _AIR, number),
+                )
+                model, measured = model + received.mean, received.measured_error
+        found = self._task.evaluate(model)
+        return model, Record(
+            run.policy,
+            run.gamma_db,
+            run.seed,
+            number,
+            tuple(active.tolist()),
+            expected,
+            _finite(measured),
+            found.accuracy,
+            _finite(found.loss),
+        )
+
+    def _schedule(
+        self, run: Run, channels: Channels, before: Sequence[Record], scheduler: SchedulerClient
+    ) -> Schedule:
+        experiment = self._experiment
+        options = ScheduleOptions(
+            weights=self.weights,
+            algorithm=self._algorithm(run.policy, before),
+            gamma_db=run.gamma_db,
+            power=experiment.power,
+            noise_variance=experiment.noise_variance,
+            csi_error=experiment.network.csi_error,
+            coordination=experiment.coordination,
+            polish=experiment.polish,
+            seed=run.seed * experiment.rounds + len(before),
+        )
+        if channels.irs_to_server is None or channels.devices_to_irs is None:
+            return scheduler.schedule(channels.estimates, **options)
+        return scheduler.schedule_irs(
+            channels.estimates, channels.irs_to_server, channels.devices_to_irs, **options
+        )
+
+    def _algorithm(self, policy: str, before: Sequence[Record]) -> dict[str, Any]:
+        """Return the algorithm with what the stateless service is to know of earlier rounds."""
+        algorithm = Experiment.algorithm(policy)
+        if algorithm["name"] == "round_robin":
+            start = sum(max(len(record.active), 1) for record in before)
+            return {"start": start % self.weights.size, **algorithm}
+        if algorithm["name"] == "proportional_fair":
+            return {"average_gains": self._network.average_gains().tolist(), **algorithm}
+        return algorithm
+
+    def _train(
+        self, model: Real, active: NDArray[np.int64], losses: Sequence[float], number: int
+    ) -> Real:
+        """Return the updates of the active devices, (|S|, D)."""
+        updates = np.empty((active.size, model.size))
+        for row, device in enumerate(active.tolist()):
+            rng = _stream(self._seed, _TRAINING, number, device)
+            updates[row] = self._task.train(model, self._parts[device], losses, rng) - model
+        return updates
+
+
+def _finite(value: float | None) -> float | None:
+    """Return it, or None for what JSON has no number for."""
+    return value if value is not None and np.isfinite(value) else None
+
+
+def _stream(seed: int, purpose: int, *numbers: int) -> np.random.Generator:
+    """Return a generator of its own: no run depends on what was drawn for another."""
+    return np.random.default_rng([seed, purpose, *numbers])

@@ -1,0 +1,236 @@
+"""What came out: a table, and pictures of accuracy and active devices.
+
+The over-the-air efficiency is the paper's: the final accuracy of a policy over that of ``perfect``,
+
+    ζ = Accuracy_ota / Accuracy_fl,
+
+here on the same seed, and then averaged over the seeds.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airsched_client.federated.experiment import PERFECT, Record
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Real = NDArray[np.float64]
+
+_COLORS = {
+    PERFECT: "black",
+    "dual_pursuit": "tab:red",
+    "matching_pursuit": "tab:blue",
+    "sdr": "tab:green",
+    "dc": "tab:purple",
+    "random": "tab:orange",
+    "round_robin": "tab:olive",
+    "proportional_fair": "tab:pink",
+    "exhaustive": "tab:brown",
+    "all_devices": "tab:gray",
+}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One policy at one tolerance, over all seeds.
+
+    Parameters
+    ----------
+    policy, gamma_db, seeds
+        What was run; ``seeds`` counts the finished ones.
+    accuracy, accuracy_error
+        Final accuracy: mean, and standard error over the seeds (0 for one seed).
+    loss
+        Mean final test loss; None if one overflowed.
+    active
+        Mean |S| over all rounds.
+    error
+        Median measured error over all rounds with somebody active; None for ``perfect``.
+    efficiency
+        Mean ζ; None where ``perfect`` did not run.
+    """
+
+    policy: str
+    gamma_db: float | None
+    seeds: int
+    accuracy: float
+    accuracy_error: float
+    loss: float | None
+    active: float
+    error: float | None
+    efficiency: float | None
+
+
+def summarise(records: Sequence[Record]) -> list[Summary]:
+    """Return a summary of every policy and tolerance, in the order they were run."""
+    last = max((record.round for record in records), default=0)
+    final = {record.run: record for record in records if record.round == last}
+    summaries = []
+    for policy, gamma_db in dict.fromkeys((run.policy, run.gamma_db) for run in final):
+        ends = [end for run, end in final.items() if run[:2] == (policy, gamma_db)]
+        rounds = [record for record in records if record.run[:2] == (policy, gamma_db)]
+        accuracies = np.array([end.accuracy for end in ends])
+        losses = [end.loss for end in ends if end.loss is not None]
+        errors = [r.measured_error for r in rounds if r.measured_error is not None]
+        ratios = [
+            end.accuracy / reference.accuracy
+            for end in ends
+            if (reference := final.get(end.run._replace(policy=PERFECT, gamma_db=None)))
+        ]
+        spread = accuracies.std(ddof=1) / np.sqrt(len(ends)) if len(ends) > 1 else 0.0
+        summaries.append(
+            Summary(
+                policy,
+                gamma_db,
+                len(ends),
+                float(accuracies.mean()),
+                float(spread),
+                float(np.mean(losses)) if len(losses) == len(ends) else None,
+                float(np.mean([len(record.active) for record in rounds])),
+                float(np.median(errors)) if errors else None,
+                float(np.mean(ratios)) if ratios else None,
+            )
+        )
+    return summaries
+
+
+def table(summaries: Sequence[Summary]) -> "Table":
+    """Return the summaries for a terminal."""
+    from rich.table import Table
+
+    seeds = max((summary.seeds for summary in summaries), default=0)
+    built = Table(title=f"final models, {seeds} seed{'s'[: seeds != 1]}")
+    for name in ("policy", "γ dB", "accuracy", "loss", "|S|", "error", "ζ"):
+        built.add_column(name, justify="left" if name == "policy" else "right", no_wrap=True)
+    for summary in summaries:
+        built.add_row(*_cells(summary))
+    return built
+
+
+def markdown(summaries: Sequence[Summary]) -> str:
+    """Return the summaries as a table in Markdown."""
+    lines = [
+        "| policy | γ [dB] | accuracy | test loss | mean \\|S\\| | error E | ζ |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    lines += [f"| `{name}` | {' | '.join(rest)} |" for name, *rest in map(_cells, summaries)]
+    return "\n".join(lines) + "\n"
+
+
+def draw(records: Sequence[Record], folder: Path) -> list[Path]:
+    """Draw accuracy and |S| by round for every tolerance, and ζ by tolerance if there are several.
+
+    Returns
+    -------
+    list
+        The files: ``rounds_10db.png`` and the like, ``efficiency.png``.
+    """
+    tolerances = sorted({r.gamma_db for r in records if r.gamma_db is not None})
+    each: list[float | None] = [*tolerances] or [None]
+    drawn = [_draw_rounds(records, gamma_db, folder) for gamma_db in each]
+    if len(tolerances) > 1:
+        drawn.append(_draw_efficiency(summarise(records), folder))
+    return drawn
+
+
+def _cells(summary: Summary) -> list[str]:
+    return [
+        summary.policy,
+        "" if summary.gamma_db is None else f"{summary.gamma_db:g}",
+        f"{summary.accuracy:.3f} ± {summary.accuracy_error:.3f}",
+        "overflow" if summary.loss is None else f"{summary.loss:.3g}",
+        f"{summary.active:.1f}",
+        "0" if summary.error is None else f"{summary.error:.3g}",
+        "" if summary.efficiency is None else f"{summary.efficiency:.3f}",
+    ]
+
+
+def _draw_rounds(records: Sequence[Record], gamma_db: float | None, folder: Path) -> Path:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    chosen = [r for r in records if r.gamma_db in (gamma_db, None)]
+    devices = max(len(record.active) for record in chosen)
+    for policy in dict.fromkeys(record.policy for record in chosen):
+        of_policy = [record for record in chosen if record.policy == policy]
+        for axes, value in ((left, _accuracy), (right, _active)):
+            means, low, high = _by_round(of_policy, value)
+            rounds = np.arange(1, means.size + 1)
+            color = _COLORS.get(policy)
+            style = "--" if policy == PERFECT else "-"
+            label = policy.replace("_", " ")
+            # The reference in front: where everyone is active the lines coincide.
+            (line,) = axes.plot(
+                rounds, means, style, color=color, label=label, zorder=2 + (policy == PERFECT)
+            )
+            if policy != PERFECT:
+                axes.fill_between(rounds, low, high, color=line.get_color(), alpha=0.12, lw=0)
+    for axes, name in ((left, "test accuracy"), (right, "active devices |S|")):
+        axes.set(xlabel="round", ylabel=name)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.grid(alpha=0.3)
+    right.yaxis.get_major_locator().set_params(integer=True)
+    right.set_ylim(0, 1.06 * devices)
+    seeds = len({record.seed for record in chosen})
+    at = "" if gamma_db is None else f"γ = {gamma_db:g} dB, "
+    figure.suptitle(f"{at}mean of {seeds} seed{'s'[: seeds != 1]}, standard error shaded")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=6)
+    name = "rounds.png" if gamma_db is None else f"rounds_{gamma_db:g}db.png"
+    return _save(figure, folder / name)
+
+
+def _draw_efficiency(summaries: Sequence[Summary], folder: Path) -> Path:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    scheduled = [summary for summary in summaries if summary.gamma_db is not None]
+    for policy in dict.fromkeys(summary.policy for summary in scheduled):
+        points = sorted(
+            (s.gamma_db or 0.0, s.efficiency or s.accuracy, s.active)
+            for s in scheduled
+            if s.policy == policy
+        )
+        gammas, efficiencies, active = zip(*points, strict=True)
+        label = policy.replace("_", " ")
+        for axes, values in ((left, efficiencies), (right, active)):
+            axes.plot(gammas, values, "o-", color=_COLORS.get(policy), label=label)
+    with_reference = all(summary.efficiency is not None for summary in scheduled)
+    left.set_ylabel("over-the-air efficiency ζ" if with_reference else "final test accuracy")
+    right.set_ylabel("mean active devices |S|")
+    for axes in (left, right):
+        axes.set_xlabel("tolerance γ [dB]")
+        axes.grid(alpha=0.3)
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=6)
+    return _save(figure, folder / "efficiency.png")
+
+
+def _save(figure: Any, file: Path) -> Path:
+    figure.savefig(file, dpi=120)
+    return file
+
+
+def _accuracy(record: Record) -> float:
+    return record.accuracy
+
+
+def _active(record: Record) -> float:
+    return len(record.active)
+
+
+def _by_round(
+    records: Sequence[Record], value: Callable[[Record], float]
+) -> tuple[Real, Real, Real]:
+    """Return mean, and mean less and plus one standard error, over the seeds in each round."""
+    rounds = range(max(record.round for record in records) + 1)
+    values = [np.array([value(r) for r in records if r.round == number]) for number in rounds]
+    means = np.array([of_round.mean() for of_round in values])
+    errors = np.array([of_round.std() / np.sqrt(of_round.size) for of_round in values])
+    return means, means - errors, means + errors

@@ -1,0 +1,59 @@
+"""What is learnt: one file a task, found here by name.
+
+A task holds the data, trains one device at a time and evaluates the global model. Models are flat
+vectors, (D,) real, so that the loop and the air know nothing of what is in them.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from airsched_client.federated.tasks.task import Evaluation, Task
+
+__all__ = ["TASKS", "Evaluation", "Task", "build"]
+
+
+def _regression(data: Path | None, samples: int | None, epochs: int | None) -> Task:
+    from airsched_client.federated.tasks.regression import Regression
+
+    return Regression(samples=samples or 2000)
+
+
+def _digits(data: Path | None, samples: int | None, epochs: int | None) -> Task:
+    from airsched_client.federated.tasks.digits import Digits
+
+    return Digits(samples=samples, epochs=epochs or 5)
+
+
+def _cifar10(data: Path | None, samples: int | None, epochs: int | None) -> Task:
+    if data is None:
+        raise ValueError("cifar10 needs its data: give the folder that holds cifar-10-batches-py")
+    from airsched_client.federated.tasks.cifar10 import Cifar10
+
+    return Cifar10(data, samples=samples, epochs=epochs or 10)
+
+
+# Imported when asked for: digits needs scikit-learn, cifar10 torch.
+TASKS: dict[str, Callable[[Path | None, int | None, int | None], Task]] = {
+    "digits": _digits,
+    "regression": _regression,
+    "cifar10": _cifar10,
+}
+
+
+def build(
+    name: str, data: Path | None = None, samples: int | None = None, epochs: int | None = None
+) -> Task:
+    """Return the task of that name.
+
+    Parameters
+    ----------
+    data
+        Folder of its data, for tasks that come without.
+    samples
+        Use only so many training samples; all, or as many as are usual, if None.
+    epochs
+        Local passes over the data in a round; the task's own number if None.
+    """
+    if name not in TASKS:
+        raise ValueError(f"no task {name!r}: choose from {', '.join(TASKS)}")
+    return TASKS[name](data, samples, epochs)

@@ -1,0 +1,112 @@
+"""Handwritten digits: scikit-learn's 1797 images of 8×8 pixels, and a small network in NumPy.
+
+One hidden layer of rectified linear units, softmax and cross entropy, trained by stochastic
+gradient descent with momentum 0.9 that begins anew on every device in every round. Nothing is
+downloaded: the images come with scikit-learn.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from airsched_client.federated.tasks.task import Evaluation, Indices, Real
+
+_PIXELS, _CLASSES, _MOMENTUM = 64, 10, 0.9
+_TEST_SHARE = 0.25
+
+
+class Digits:
+    """Classify 8×8 images of digits.
+
+    Parameters
+    ----------
+    samples
+        Use only so many of the training images; all 1347 if None.
+    epochs, batch_size, learning_rate
+        Of the local training.
+    hidden
+        Units of the hidden layer.
+    """
+
+    def __init__(
+        self,
+        samples: int | None = None,
+        epochs: int = 5,
+        batch_size: int = 16,
+        learning_rate: float = 0.02,
+        hidden: int = 32,
+    ) -> None:
+        try:
+            from sklearn.datasets import load_digits
+        except ImportError as error:
+            raise ImportError(
+                "the digits come with scikit-learn: pip install 'airsched-client[federated]'"
+            ) from error
+        images, labels = load_digits(return_X_y=True)
+        # The split is part of the data set: the same for every seed.
+        order = np.random.default_rng(0).permutation(len(images))
+        images, labels = images[order] / 16.0, labels[order].astype(np.int64)
+        first = int(_TEST_SHARE * len(images))
+        self._test_images, self._test_labels = images[:first], labels[:first]
+        self._images = images[first:][:samples]
+        self._labels: Indices = labels[first:][:samples]
+        self._epochs, self._batch_size, self._rate = epochs, batch_size, learning_rate
+        self._hidden = hidden
+        self._shapes = [(_PIXELS, hidden), (hidden,), (hidden, _CLASSES), (_CLASSES,)]
+
+    @property
+    def labels(self) -> Indices:
+        """The digits."""
+        return self._labels
+
+    def initial(self, rng: np.random.Generator) -> Real:
+        """Return weights after He et al. (2015) and zero offsets."""
+        first = rng.standard_normal((_PIXELS, self._hidden)) * np.sqrt(2 / _PIXELS)
+        second = rng.standard_normal((self._hidden, _CLASSES)) * np.sqrt(2 / self._hidden)
+        parts = [first, np.zeros(self._hidden), second, np.zeros(_CLASSES)]
+        return np.concatenate([part.ravel() for part in parts])
+
+    def train(
+        self, model: Real, samples: Indices, losses: Sequence[float], rng: np.random.Generator
+    ) -> Real:
+        """Return the model after some epochs of gradient descent."""
+        trained = model.copy()
+        velocity = np.zeros_like(trained)
+        for _ in range(self._epochs):
+            order = samples[rng.permutation(samples.size)]
+            for first in range(0, order.size, self._batch_size):
+                batch = order[first : first + self._batch_size]
+                velocity = _MOMENTUM * velocity + self._gradient(trained, batch)
+                trained -= self._rate * velocity
+        return trained
+
+    def evaluate(self, model: Real) -> Evaluation:
+        """Return cross entropy and the share of digits recognised."""
+        _, logits = self._forward(model, self._test_images)
+        chosen = logits[np.arange(len(logits)), self._test_labels]
+        # Not log(softmax): a model that the noise has blown up would give log(0).
+        largest = logits.max(axis=1)
+        normaliser = largest + np.log(np.exp(logits - largest[:, None]).sum(axis=1))
+        right = logits.argmax(axis=1) == self._test_labels
+        return Evaluation(float(np.mean(normaliser - chosen)), float(np.mean(right)))
+
+    def _gradient(self, model: Real, batch: Indices) -> Real:
+        images, labels = self._images[batch], self._labels[batch]
+        hidden, logits = self._forward(model, images)
+        outer = np.exp(logits - logits.max(axis=1, keepdims=True))
+        outer /= outer.sum(axis=1, keepdims=True)
+        outer[np.arange(batch.size), labels] -= 1
+        outer /= batch.size
+        inner = (outer @ self._layers(model)[2].T) * (hidden > 0)
+        parts = [images.T @ inner, inner.sum(axis=0), hidden.T @ outer, outer.sum(axis=0)]
+        return np.concatenate([part.ravel() for part in parts])
+
+    def _forward(self, model: Real, images: Real) -> tuple[Real, Real]:
+        first, first_offset, second, second_offset = self._layers(model)
+        hidden = np.maximum(images @ first + first_offset, 0)
+        return hidden, hidden @ second + second_offset
+
+    def _layers(self, model: Real) -> list[Real]:
+        ends = np.cumsum([int(np.prod(shape)) for shape in self._shapes])
+        parts = np.split(model, ends[:-1])
+        return [part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)]

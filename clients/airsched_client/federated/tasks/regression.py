@@ -1,0 +1,63 @@
+"""Linear regression, the illustrative example of the paper's appendix.
+
+The data are β_i = θᵀa_i + noise with Gaussian a_i ∈ ℝᴰ. Device k solves
+
+    min_θ Σ_{i∈D_k} |β_i − θᵀa_i|²
+
+in closed form, and the global model is the weighted mean of the solutions. As nothing but that mean
+is learnt, one round without noise is all there is to learn.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from airsched_client.federated.tasks.task import Evaluation, Indices, Real
+
+
+class Regression:
+    """Least squares on data made for the purpose.
+
+    Parameters
+    ----------
+    samples
+        L, training samples; a quarter as many are for testing.
+    features
+        D.
+    noise
+        Standard deviation of β around θᵀa, where θᵀa itself has about 1.
+    seed
+        Of the data.
+    """
+
+    def __init__(
+        self, samples: int = 2000, features: int = 10, noise: float = 0.1, seed: int = 0
+    ) -> None:
+        rng = np.random.default_rng(seed)
+        truth = rng.standard_normal(features) / np.sqrt(features)
+        inputs = rng.standard_normal((samples + samples // 4, features))
+        outputs = inputs @ truth + noise * rng.standard_normal(len(inputs))
+        self._inputs, self._test_inputs = inputs[:samples], inputs[samples:]
+        self._outputs, self._test_outputs = outputs[:samples], outputs[samples:]
+
+    @property
+    def labels(self) -> Indices:
+        """Zeros: there are no classes."""
+        return np.zeros(len(self._inputs), np.int64)
+
+    def initial(self, rng: np.random.Generator) -> Real:
+        """Return zeros."""
+        return np.zeros(self._inputs.shape[1])
+
+    def train(
+        self, model: Real, samples: Indices, losses: Sequence[float], rng: np.random.Generator
+    ) -> Real:
+        """Return the least-squares solution; with fewer samples than features, that nearest."""
+        inputs = self._inputs[samples]
+        rest = self._outputs[samples] - inputs @ model
+        return np.asarray(model + np.linalg.lstsq(inputs, rest, rcond=None)[0])
+
+    def evaluate(self, model: Real) -> Evaluation:
+        """Return the mean squared error and R²."""
+        loss = float(np.mean((self._test_outputs - self._test_inputs @ model) ** 2))
+        return Evaluation(loss, 1 - loss / float(np.var(self._test_outputs)))

@@ -1,0 +1,385 @@
+"""The loop against a real service: what it computes, how it goes on, how it waits."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import httpx
+import numpy as np
+import pytest
+
+from airsched_client import InvalidRequestError, SchedulerClient
+from airsched_client.federated.__main__ import main
+from airsched_client.federated.channels import Network, NetworkParameters
+from airsched_client.federated.checkpoint import Results, read_records
+from airsched_client.federated.experiment import Experiment, Record
+from airsched_client.federated.loop import Setting, compare
+from airsched_client.federated.tasks import build
+from airsched_client.federated.waiting import Patience, ServiceAwayError
+
+SMALL = Experiment(
+    policies=("perfect", "dual_pursuit", "random", "round_robin", "proportional_fair"),
+    gammas_db=(0.0, 15.0),
+    seeds=(0, 3),
+    rounds=3,
+    noise_variance=0.1,
+    network=NetworkParameters(devices=6, antennas=3),
+    samples=120,
+    epochs=1,
+)
+ONE = Experiment(
+    policies=("matching_pursuit",), gammas_db=(15.0,), rounds=4, network=SMALL.network, samples=120
+)
+
+
+@pytest.fixture(scope="module")
+def scheduler(service_url):
+    with SchedulerClient(service_url) as scheduler:
+        yield scheduler
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(scheduler, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("uninterrupted")
+    compare(SMALL, scheduler, folder)
+    return folder
+
+
+def assert_same(one, other):
+    """Every byte of the results, every bit of the last model."""
+    assert (one / "results.jsonl").read_bytes() == (other / "results.jsonl").read_bytes()
+    with np.load(one / "checkpoint.npz") as first, np.load(other / "checkpoint.npz") as second:
+        np.testing.assert_array_equal(first["model"], second["model"])
+        assert first["lines"] == second["lines"]
+
+
+def test_every_policy_tolerance_and_seed_has_all_rounds(uninterrupted):
+    records = read_records(uninterrupted)
+    runs = SMALL.runs()
+    # perfect once a seed, the other four at two tolerances.
+    assert len(runs) == 2 * (1 + 4 * 2)
+    assert [(r.run, r.round) for r in records] == [(run, n) for run in runs for n in range(3)]
+    for record in records:
+        if record.policy == "perfect":
+            assert record.active == tuple(range(6))
+            assert record.computation_error is None
+        elif record.active:
+            assert record.computation_error <= 0.1 * 10 ** (record.gamma_db / 10) * (1 + 1e-9)
+            # A mean over 2410 symbols.
+            assert record.measured_error == pytest.approx(record.computation_error, rel=0.1)
+
+
+def test_perfect_is_federated_averaging(scheduler, tmp_path):
+    experiment = Experiment(
+        policies=("perfect",), rounds=1, network=SMALL.network, samples=120, epochs=1
+    )
+    task = build("digits", samples=120, epochs=1)
+    compare(experiment, scheduler, tmp_path)
+    setting = Setting(experiment, task, 0)
+    start = task.initial(np.random.default_rng([0, 2]))
+    # By hand: every device from the same model, weighted by what it has.
+    parts = setting._parts
+    models = [
+        task.train(start, part, [], np.random.default_rng([0, 4, 0, device]))
+        for device, part in enumerate(parts)
+    ]
+    expected = np.average(models, axis=0, weights=[part.size for part in parts])
+    with np.load(tmp_path / "checkpoint.npz") as checkpoint:
+        np.testing.assert_allclose(checkpoint["model"], expected, atol=1e-12)
+
+
+def test_without_noise_and_with_everyone_the_air_is_perfect(scheduler, tmp_path):
+    experiment = Experiment(
+        policies=("perfect", "all_devices"),
+        rounds=2,
+        network=SMALL.network,
+        noise_variance=1e-20,
+        samples=120,
+        epochs=1,
+    )
+    perfect, over_the_air = [], []
+    for record in compare(experiment, scheduler, tmp_path):
+        (perfect if record.policy == "perfect" else over_the_air).append(record.loss)
+    np.testing.assert_allclose(over_the_air, perfect, rtol=1e-8)
+
+
+def test_nobody_active_leaves_the_model(scheduler, tmp_path):
+    experiment = Experiment(
+        policies=("dual_pursuit",), gammas_db=(-80.0,), rounds=2, network=SMALL.network, samples=120
+    )
+    first, second = compare(experiment, scheduler, tmp_path)
+    assert first.active == ()
+    assert first.measured_error is None
+    assert (first.loss, first.accuracy) == (second.loss, second.accuracy)
+
+
+def test_too_much_noise_is_recorded_and_not_an_error(scheduler, tmp_path):
+    experiment = Experiment(
+        policies=("all_devices",),
+        rounds=12,
+        network=SMALL.network,
+        samples=120,
+        noise_variance=1e30,
+    )
+    records = compare(experiment, scheduler, tmp_path)
+    assert records[-1].loss is None
+    assert read_records(tmp_path) == records
+
+
+class Listening:
+    """A scheduler that remembers what it was asked."""
+
+    def __init__(self, scheduler):
+        self._scheduler, self.asked = scheduler, []
+
+    def schedule(self, channels, **options):
+        self.asked.append((channels, options))
+        return self._scheduler.schedule(channels, **options)
+
+
+def test_the_stateless_service_is_told_of_earlier_rounds(scheduler, tmp_path):
+    experiment = Experiment(
+        policies=("round_robin", "proportional_fair", "random"),
+        gammas_db=(15.0,),
+        rounds=4,
+        network=SMALL.network,
+        samples=120,
+        epochs=1,
+    )
+    listening = Listening(scheduler)
+    records = compare(experiment, listening, tmp_path)
+    algorithms = [options["algorithm"] for _, options in listening.asked]
+    # Round robin goes on behind those who had their turn.
+    turns = np.cumsum([max(len(record.active), 1) for record in records[:4]])
+    assert [one["start"] for one in algorithms[:4]] == [0, *(turns[:3] % 6).tolist()]
+    # Proportional fair compares with the long run, which many rounds of fading give as well.
+    network = Network(SMALL.network, np.random.default_rng([0, 0]))
+    rng = np.random.default_rng(1)
+    gains = [np.sum(np.abs(network.fade(rng).direct) ** 2, axis=0) for _ in range(5000)]
+    for one in algorithms[4:8]:
+        np.testing.assert_allclose(one["average_gains"], np.mean(gains, axis=0), rtol=0.05)
+    # Random draws anew in every round, and all policies meet the same fading.
+    assert len({options["seed"] for _, options in listening.asked[8:]}) == 4
+    for number in range(4):
+        for policy in (1, 2):
+            np.testing.assert_array_equal(
+                listening.asked[number][0], listening.asked[number + 4 * policy][0]
+            )
+
+
+def test_wrong_estimates_are_scheduled_and_the_true_channels_transmit(scheduler, tmp_path):
+    experiment = Experiment(
+        policies=("dual_pursuit",),
+        gammas_db=(20.0,),
+        rounds=2,
+        noise_variance=1e-12,
+        network=NetworkParameters(devices=6, antennas=3, csi_error=0.01),
+        samples=120,
+    )
+    listening = Listening(scheduler)
+    records = compare(experiment, listening, tmp_path)
+    network = Network(experiment.network, np.random.default_rng([0, 0]))
+    for record, (channels, options) in zip(records, listening.asked, strict=True):
+        fading = network.fade(np.random.default_rng([0, 3, record.round]))
+        np.testing.assert_array_equal(channels, fading.estimates)
+        assert options["csi_error"] == 0.01
+        # Without noise all that is left is what the estimates get wrong.
+        assert record.measured_error > 1000 * record.computation_error
+
+
+def test_a_surface_is_tuned_and_sent_through(scheduler, tmp_path):
+    experiment = Experiment(
+        policies=("matching_pursuit", "no_irs"),
+        gammas_db=(5.0,),
+        rounds=2,
+        noise_variance=0.1,
+        network=NetworkParameters(devices=6, antennas=3, elements=24, irs_distance=20.0),
+        samples=120,
+        epochs=1,
+    )
+    records = compare(experiment, scheduler, tmp_path)
+    assert all(record.active for record in records)
+    for record in records:
+        # The error is right only through the channel that the receiver was made for.
+        assert record.measured_error == pytest.approx(record.computation_error, rel=0.1)
+
+
+@pytest.mark.parametrize("finished", [1, 3, 4, 20, 53])
+def test_resumed_equals_uninterrupted(scheduler, uninterrupted, tmp_path, finished):
+    counted = []
+
+    def interrupt(record):
+        counted.append(record)
+        if len(counted) == finished:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        compare(SMALL, scheduler, tmp_path, on_round=interrupt)
+    assert len(read_records(tmp_path)) == finished
+    told = []
+    compare(SMALL, scheduler, tmp_path, resume=True, on_round=told.append)
+    assert len(told) == len(SMALL.runs()) * 3 - finished
+    assert_same(tmp_path, uninterrupted)
+
+
+def test_a_line_that_no_checkpoint_counts_is_done_again(scheduler, uninterrupted, tmp_path):
+    def interrupt(record):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        compare(SMALL, scheduler, tmp_path, on_round=interrupt)
+    with (tmp_path / "results.jsonl").open("a") as file:
+        file.write('{"policy": "perfect", "gam')
+    compare(SMALL, scheduler, tmp_path, resume=True)
+    assert_same(tmp_path, uninterrupted)
+
+
+def test_resuming_what_is_complete_or_not_begun(scheduler, uninterrupted, tmp_path):
+    told = []
+    compare(SMALL, scheduler, uninterrupted, resume=True, on_round=told.append)
+    assert told == []
+    compare(ONE, scheduler, tmp_path / "new", resume=True, on_round=told.append)
+    assert len(told) == 4
+
+
+def test_results_are_never_overwritten_or_mixed(scheduler, uninterrupted):
+    with pytest.raises(FileExistsError, match="resume"):
+        compare(SMALL, scheduler, uninterrupted)
+    with pytest.raises(ValueError, match="other policies, gammas_db"):
+        compare(ONE, scheduler, uninterrupted, resume=True)
+
+
+def test_a_killed_process_resumes_bit_for_bit(service_url, tmp_path):
+    command = [
+        *("--url", service_url, "--devices", "6", "--antennas", "3", "--samples", "120"),
+        *("--policies", "dual_pursuit", "random", "--gamma-db", "15", "--rounds", "20"),
+        *("--epochs", "1"),
+    ]
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert main([*command, "--output", str(whole)]) == 0
+    process = subprocess.Popen(
+        [sys.executable, "-m", "airsched_client.federated", *command, "--output", str(killed)],
+        stdout=subprocess.DEVNULL,
+    )
+    give_up = time.monotonic() + 60
+    lines = killed / "results.jsonl"
+    while not lines.exists() or lines.read_text().count("\n") < 5:
+        assert time.monotonic() < give_up
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert main([*command, "--output", str(killed), "--resume"]) == 0
+    assert_same(whole, killed)
+
+
+class Fragile(httpx.BaseTransport):
+    """A way to the service that can be down, in one of several manners."""
+
+    def __init__(self, manner):
+        self.manner, self.down = manner, False
+        self._real = httpx.HTTPTransport()
+
+    def handle_request(self, request):
+        if not self.down:
+            return self._real.handle_request(request)
+        if self.manner == "unreachable":
+            raise httpx.ConnectError("refused", request=request)
+        status = {"overloaded": 503, "behind a gateway": 502}[self.manner]
+        return httpx.Response(status, json={"detail": "not now"}, headers={"Retry-After": "7"})
+
+    def close(self):
+        self._real.close()
+
+
+@pytest.mark.parametrize("manner", ["unreachable", "overloaded", "behind a gateway"])
+def test_waits_for_a_service_that_is_away_and_goes_on(service_url, scheduler, tmp_path, manner):
+    compare(ONE, scheduler, tmp_path / "undisturbed")
+    transport, slept, told = Fragile(manner), [], []
+
+    def sleep(seconds):
+        slept.append(seconds)
+        if len(slept) % 5 == 0:
+            transport.down = False
+
+    def on_round(record):
+        transport.down = True
+
+    patience = Patience(first=0.5, most=6.0, sleep=sleep, tell=told.append)
+    with SchedulerClient(service_url, retries=0, transport=transport) as fragile:
+        compare(ONE, fragile, tmp_path / "waited", patience=patience, on_round=on_round)
+    assert_same(tmp_path / "undisturbed", tmp_path / "waited")
+    # Away before each of three rounds: the pause doubles to its limit, or is what the service says.
+    backoff = [0.5, 1.0, 2.0, 4.0, 6.0]
+    assert slept == 3 * (backoff if manner == "unreachable" else [7.0] * 5)
+    assert len(told) == len(slept)
+
+
+def test_stops_when_the_service_stays_away_and_loses_nothing(service_url, scheduler, tmp_path):
+    compare(ONE, scheduler, tmp_path / "undisturbed")
+    transport, slept = Fragile("unreachable"), []
+
+    def on_round(record):
+        transport.down = record.round == 1
+
+    with SchedulerClient(service_url, retries=0, transport=transport) as fragile:
+        patience = Patience(total=60.0, sleep=slept.append)
+        with pytest.raises(ServiceAwayError, match=r"away for 60 s.*127\.0\.0\.1"):
+            compare(ONE, fragile, tmp_path / "left", patience=patience, on_round=on_round)
+    assert sum(slept) == pytest.approx(60)
+    assert [record.round for record in read_records(tmp_path / "left")] == [0, 1]
+    compare(ONE, scheduler, tmp_path / "left", resume=True)
+    assert_same(tmp_path / "undisturbed", tmp_path / "left")
+
+
+def test_the_command_says_how_to_go_on(capsys, tmp_path):
+    arguments = ["--url", "http://127.0.0.1:9", "--patience", "0", "--output", str(tmp_path)]
+    assert main([*arguments, "--policies", "sdr"]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "stayed away" in said
+    assert "--resume" in said
+    assert json.loads((tmp_path / "experiment.json").read_text())["policies"] == ["sdr"]
+
+
+def test_a_refused_request_is_not_waited_for(scheduler, tmp_path):
+    experiment = Experiment(policies=("no_such",), network=SMALL.network, samples=120)
+    slept = []
+    with pytest.raises(InvalidRequestError, match="algorithm"):
+        compare(experiment, scheduler, tmp_path, patience=Patience(sleep=slept.append))
+    assert slept == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"policies": ()}, "policy"),
+        ({"rounds": 0}, "round"),
+        ({"seeds": (-1,)}, "seeds"),
+        ({"noise_variance": 0.0}, "noise_variance"),
+    ],
+)
+def test_impossible_experiments_are_refused(wrong, words):
+    with pytest.raises(ValueError, match=words):
+        Experiment(**wrong)
+
+
+def test_a_checkpoint_without_its_lines_is_refused(tmp_path):
+    results = Results(tmp_path, ONE)
+    record = Record("matching_pursuit", 15.0, 0, 0, (1,), 0.1, 0.1, 0.5, 1.0)
+    with pytest.raises(ValueError, match="no finished round"):
+        results.model()
+    results.add(record, np.ones(3))
+    (tmp_path / "results.jsonl").write_text("")
+    with pytest.raises(ValueError, match="lacks 1"):
+        Results(tmp_path, ONE, resume=True)
+
+
+def test_a_policy_may_carry_parameters(scheduler, tmp_path):
+    policy = "matching_pursuit:delta=0.25,search=forward"
+    expected = {"name": "matching_pursuit", "delta": 0.25, "search": "forward"}
+    assert Experiment.algorithm(policy) == expected
+    assert Experiment.algorithm("sdr") == {"name": "sdr"}
+    experiment = Experiment(policies=(policy,), rounds=1, network=SMALL.network, samples=120)
+    (record,) = compare(experiment, scheduler, tmp_path)
+    assert record.policy == policy

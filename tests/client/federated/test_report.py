@@ -1,0 +1,114 @@
+"""The report against numbers worked out by hand, and the demonstration's service."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from airsched_client.federated.__main__ import main
+from airsched_client.federated.experiment import Record
+from airsched_client.federated.report import draw, markdown, summarise
+
+
+def record(policy, gamma_db, seed, number, active, error, accuracy, loss=0.5):
+    return Record(
+        policy, gamma_db, seed, number, tuple(range(active)), error, error, accuracy, loss
+    )
+
+
+RECORDS = [
+    record("perfect", None, 0, 0, 4, None, 0.5),
+    record("perfect", None, 0, 1, 4, None, 0.8),
+    record("perfect", None, 1, 0, 4, None, 0.5),
+    record("perfect", None, 1, 1, 4, None, 1.0),
+    record("sdr", 3.0, 0, 0, 2, 1.0, 0.1),
+    record("sdr", 3.0, 0, 1, 1, 3.0, 0.4, loss=1.0),
+    record("sdr", 3.0, 1, 0, 0, None, 0.2),
+    record("sdr", 3.0, 1, 1, 3, 2.0, 0.9, loss=2.0),
+]
+
+
+def test_summary_is_as_defined():
+    perfect, sdr = summarise(RECORDS)
+    assert perfect.efficiency == 1
+    assert perfect.error is None
+    assert (sdr.policy, sdr.gamma_db, sdr.seeds) == ("sdr", 3.0, 2)
+    assert sdr.accuracy == pytest.approx(0.65)
+    # Two values 0.5 apart: deviation 0.5/√2, standard error 0.25.
+    assert sdr.accuracy_error == pytest.approx(0.25)
+    assert sdr.loss == pytest.approx(1.5)
+    assert sdr.active == pytest.approx(1.5)
+    assert sdr.error == pytest.approx(2.0)
+    # Ratios on the same seed, then the mean of 0.5 and 0.9.
+    assert sdr.efficiency == pytest.approx(0.7)
+
+
+def test_summary_without_reference_or_with_overflow():
+    (alone,) = summarise([record("sdr", 3.0, 0, 0, 1, 1.0, 0.5, loss=None)])
+    assert alone.efficiency is None
+    assert alone.loss is None
+    assert alone.accuracy_error == 0
+    assert summarise([]) == []
+    assert "overflow" in markdown([alone])
+
+
+def test_unfinished_runs_do_not_count():
+    summaries = summarise(RECORDS[:-1])
+    assert [summary.seeds for summary in summaries] == [2, 1]
+    assert summaries[1].accuracy == pytest.approx(0.4)
+
+
+def test_markdown_has_a_row_for_each():
+    lines = markdown(summarise(RECORDS)).splitlines()
+    assert len(lines) == 4
+    assert lines[3] == "| `sdr` | 3 | 0.650 ± 0.250 | 1.5 | 1.5 | 2 | 0.700 |"
+
+
+def test_pictures_are_drawn(tmp_path):
+    assert [file.name for file in draw(RECORDS, tmp_path)] == ["rounds_3db.png"]
+    more = [*RECORDS, record("sdr", 9.0, 0, 0, 2, 1.0, 0.1), record("sdr", 9.0, 0, 1, 2, 1.0, 0.3)]
+    names = [file.name for file in draw(more, tmp_path)]
+    assert names == ["rounds_3db.png", "rounds_9db.png", "efficiency.png"]
+    assert [file.name for file in draw(RECORDS[:4], tmp_path)] == ["rounds.png"]
+    for name in [*names, "rounds.png"]:
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_command_reports(service_url, tmp_path, capsys):
+    arguments = [
+        *("--url", service_url, "--output", str(tmp_path), "--devices", "5", "--antennas", "2"),
+        *("--samples", "100", "--rounds", "2", "--epochs", "1", "--policies", "every"),
+    ]
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    for name in ("perfect", "dual_pursuit", "dc", "exhaustive", "all_devices"):
+        assert name in printed
+        assert f"`{name}`" in (tmp_path / "summary.md").read_text()
+    assert (tmp_path / "rounds_10db.png").is_file()
+
+
+def test_every_leaves_out_what_takes_fewer_devices(service_url, tmp_path, capsys):
+    arguments = ["--url", service_url, "--output", str(tmp_path), "--rounds", "1", "--epochs", "1"]
+    assert main([*arguments, "--devices", "13", "--policies", "every"]) == 0
+    assert "without exhaustive" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_the_demonstration_can_be_interrupted(tmp_path, how):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "airsched_client.federated.demo", "--output", str(tmp_path)],
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    give_up = time.monotonic() + 60
+    while not (tmp_path / "checkpoint.npz").exists():
+        assert time.monotonic() < give_up
+        time.sleep(0.02)
+    process.send_signal(how)
+    assert process.wait(20) == 130
+    # The service was in the session that it started: nobody is left there.
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
