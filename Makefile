@@ -4,10 +4,10 @@ PORT ?= 8000
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test lint format bench openapi clean
+.PHONY: help run demo test lint check-deploy format bench load fuzz soak openapi lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: .venv/installed ## start the service on 127.0.0.1, port 8000 (PORT=… for another)
 	@$(BIN)/python -m app --port $(PORT)
@@ -25,12 +25,34 @@ lint: .venv/installed-dev ## check style, types and who imports whom
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
+check-deploy: .venv/installed-dev ## check the Dockerfile, compose file, manifests and alert rules
+	$(BIN)/hadolint Dockerfile
+	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/ci.yml
+	$(BIN)/kubernetes-validate --strict $(filter-out %/kustomization.yaml,$(wildcard deploy/kubernetes/*.yaml))
+	@if command -v promtool > /dev/null; then promtool test rules deploy/prometheus/alerts_test.yml; \
+	  else echo 'the alert rules were not run: that takes promtool (Debian: prometheus)'; fi
+
 format: .venv/installed-dev ## put the source in order
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 bench: .venv/installed-dev ## measure speed, each figure beside a reference of the same run
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks
+
+load: .venv/installed-load ## load the service with more and more clients, as a table and a picture (5 min)
+	@$(BIN)/python -m benchmarks.load_test
+
+fuzz: .venv/installed-dev ## send thousands of requests made from the OpenAPI document (minutes)
+	@$(BIN)/pytest tests/faults/test_schema.py --hypothesis-profile thorough
+
+soak: .venv/installed-dev ## load the service for minutes and watch its memory (SOAK_SECONDS=300)
+	@$(BIN)/pytest tests/faults/test_soak.py -m soak -s
+
+lock: .venv/installed-dev ## write requirements.lock, which the image installs
+	@$(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --extra tracing \
+	  --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
+	  --output-file requirements.lock pyproject.toml
 
 openapi: .venv/installed ## write openapi/openapi.json
 	@$(BIN)/python -m app.export_openapi
@@ -65,3 +87,8 @@ clean: ## remove the environment and every cache
 	@echo 'compiling the kernels'
 	@$(BIN)/python -m app.compilation
 	@touch $@ .venv/installed .venv/installed-demo
+
+.venv/installed-load: pyproject.toml | .venv/installed-dev
+	@echo 'installing the load generator into .venv'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[load]'
+	@touch $@

@@ -1,0 +1,90 @@
+"""Processes killed under load: clients that repeat their request all get the right answer."""
+
+import contextlib
+import itertools
+import os
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+
+from benchmarks.service import running_command
+from tests.faults.rounds import known_round
+from tests.processes import below, solvers
+from tests.test_operation import is_listening
+
+CLIENTS = 4
+
+
+def ask(client, known):
+    """Post a round until it is answered."""
+    give_up = time.monotonic() + 60
+    while time.monotonic() < give_up:
+        try:
+            answer = client.post("/schedule", json=known.body)
+        except httpx.TransportError:
+            # The worker that had the connection is gone.
+            time.sleep(0.1)
+            continue
+        if answer.status_code == 503 or (answer.status_code == 500 and "died" in answer.text):
+            time.sleep(0.02)
+            continue
+        known.check(answer)
+        return
+    raise AssertionError("never answered")
+
+
+def kill_under_load(address, rounds, victims, kills):
+    """Kill one of ``victims()`` so many times, beside clients that ask for known rounds."""
+    stop = threading.Event()
+
+    def work(number):
+        turns = itertools.cycle(rounds[number:] + rounds[:number])
+        with httpx.Client(base_url=address, timeout=30) as client:
+            while not stop.is_set():
+                ask(client, next(turns))
+            # What is left after the last kill has to work.
+            ask(client, next(turns))
+
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        clients = [pool.submit(work, number) for number in range(CLIENTS)]
+        give_up = time.monotonic() + 60
+        while kills and not any(client.done() for client in clients):
+            assert time.monotonic() < give_up, f"{kills} more should have been killed"
+            time.sleep(0.2)
+            for victim in victims()[:1]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(victim, signal.SIGKILL)
+                    kills -= 1
+        stop.set()
+        for client in clients:
+            client.result()
+
+
+def workers(process):
+    """Return the uvicorn workers: the supervisor spawns them."""
+    return [child for child in below(process) if is_listening(child)]
+
+
+def test_killed_solver_processes(process, address):
+    rounds = [known_round("dc", seed) for seed in range(80, 88)]
+    rounds[0].check(httpx.post(f"{address}/schedule", json=rounds[0].body, timeout=60))
+    kill_under_load(address, rounds, lambda: list(solvers(process.pid)), kills=10)
+
+
+def test_killed_uvicorn_workers():
+    """The supervisor replaces a worker; whoever was connected to it connects again."""
+    rounds = [known_round("matching_pursuit", seed) for seed in range(80, 88)]
+
+    def victims():
+        # One at a time: the other goes on serving.
+        found = workers(process.pid)
+        return found if len(found) == 2 else []
+
+    with running_command(workers=2, solver_workers=1) as (process, address):
+        before = set(workers(process.pid))
+        assert len(before) == 2
+        kill_under_load(address, rounds, victims, kills=3)
+        assert set(workers(process.pid)) != before
