@@ -1,5 +1,6 @@
 """Looks at processes from outside, through /proc."""
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -21,3 +22,14 @@ def solvers(process):
     """Return the solver processes below ``process``: they are nicer than all others."""
     own = os.getpriority(os.PRIO_PROCESS, 0)
     return {child for child, nice in below(process).items() if nice > own}
+
+
+def serving(process):
+    """Return the uvicorn workers below ``process``, a supervisor that spawned them."""
+    return [child for child in below(process) if "spawn_main" in _command(child)]
+
+
+def _command(process):
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{process}/cmdline").read_text()
+    return ""

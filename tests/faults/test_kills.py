@@ -12,8 +12,7 @@ import httpx
 
 from benchmarks.service import running_command
 from tests.faults.rounds import known_round
-from tests.processes import below, solvers
-from tests.test_operation import is_listening
+from tests.processes import serving, solvers
 
 CLIENTS = 4
 
@@ -63,11 +62,6 @@ def kill_under_load(address, rounds, victims, kills):
             client.result()
 
 
-def workers(process):
-    """Return the uvicorn workers: the supervisor spawns them."""
-    return [child for child in below(process) if is_listening(child)]
-
-
 def test_killed_solver_processes(process, address):
     rounds = [known_round("dc", seed) for seed in range(80, 88)]
     rounds[0].check(httpx.post(f"{address}/schedule", json=rounds[0].body, timeout=60))
@@ -80,11 +74,11 @@ def test_killed_uvicorn_workers():
 
     def victims():
         # One at a time: the other goes on serving.
-        found = workers(process.pid)
+        found = serving(process.pid)
         return found if len(found) == 2 else []
 
     with running_command(workers=2, solver_workers=1) as (process, address):
-        before = set(workers(process.pid))
+        before = set(serving(process.pid))
         assert len(before) == 2
         kill_under_load(address, rounds, victims, kills=3)
-        assert set(workers(process.pid)) != before
+        assert set(serving(process.pid)) != before
