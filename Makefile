@@ -4,7 +4,7 @@ PORT ?= 8000
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test lint check-deploy format bench load fuzz soak openapi lock clean
+.PHONY: help run demo test lint check-deploy format bench load fuzz soak openapi lock audit clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,10 @@ lock: .venv/installed-dev ## write requirements.lock, which the image installs
 	@$(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --extra tracing \
 	  --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
 	  --output-file requirements.lock pyproject.toml
+
+audit: .venv/installed-dev ## look up known vulnerabilities of what the image installs (needs the network)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
+	@$(BIN)/pip-audit --require-hashes --disable-pip --requirement requirements.lock
 
 openapi: .venv/installed ## write openapi/openapi.json
 	@$(BIN)/python -m app.export_openapi
