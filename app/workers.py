@@ -42,14 +42,23 @@ class Workers:
         self._lock = threading.Lock()
 
     def take(self) -> "_Worker":
-        """Return a process that waits for work, a new one if there is none."""
+        """Return a process that waits for work, a new one if there is none.
+
+        Raises
+        ------
+        WorkerDiedError
+            None could be started.
+        """
         with self._lock:
             while self._idle:
                 worker = self._idle.pop()
                 if worker.is_alive():
                     return worker
                 self.discard(worker)
-        return _Worker()
+        try:
+            return _Worker()
+        except (EOFError, OSError) as error:
+            raise WorkerDiedError("a solver process could not be started") from error
 
     def discard(self, worker: "_Worker") -> None:
         """End ``worker``, which will be replaced when it is needed."""

@@ -237,3 +237,12 @@ def test_no_process_outlives_a_service_that_was_killed():
     while any(Path(f"/proc/{process}").exists() for process in below):
         assert time.monotonic() < give_up
         time.sleep(0.05)
+
+
+def test_no_process_can_be_started(monkeypatch):
+    def refuse(self):
+        raise OSError("no more processes")
+
+    monkeypatch.setattr("multiprocessing.process.BaseProcess.start", refuse)
+    with pytest.raises(WorkerDiedError):
+        Job(Workers(), print).run()

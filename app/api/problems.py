@@ -114,7 +114,8 @@ def install(app: FastAPI) -> None:
         return _respond(request, ApiError(HTTPStatus.GATEWAY_TIMEOUT, detail))
 
     def died(request: Request, error: Exception) -> Response:
-        logger.error("a solver process died on %s %s", request.method, request.url.path)
+        fields = {"request_id": request.scope["observation"].request_id}
+        logger.error("a solver process died", exc_info=error, extra={"fields": fields})
         detail = "The process that solved this request died; nothing else is affected. Repeat it."
         return _respond(request, ApiError(HTTPStatus.INTERNAL_SERVER_ERROR, detail))
 
