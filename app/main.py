@@ -36,6 +36,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         description=DESCRIPTION,
         lifespan=lifespan,
         openapi_url="/openapi.json" if settings.docs else None,
+        # Newer versions trace by themselves; here :mod:`app.api.tracing` does, where it is wanted.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.service = service
     routes.install(app, settings)

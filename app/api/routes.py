@@ -35,12 +35,15 @@ PROBES = frozenset({"/health/live", "/health/ready", "/metrics"})
 
 def install(app: FastAPI, settings: Settings) -> None:
     """Add every route to ``app``. Scheduling routes are only documented by FastAPI."""
-    for path, answer in (
-        ("/schedule", schedule),
-        ("/schedule/irs", schedule_irs),
-        ("/schedule/batch", schedule_batch),
-    ):
-        app.routes.append(Route(path, SchedulingEndpoint(answer), methods=["POST"]))
+    # First, because a request is held against one route after the other.
+    app.routes[:0] = [
+        Route(path, SchedulingEndpoint(answer), methods=["POST"])
+        for path, answer in (
+            ("/schedule", schedule),
+            ("/schedule/irs", schedule_irs),
+            ("/schedule/batch", schedule_batch),
+        )
+    ]
     app.get(
         "/algorithms",
         summary="List the algorithms",
