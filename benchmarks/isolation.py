@@ -73,11 +73,9 @@ def _busy(port: int) -> Iterator[None]:
 def _two_dc(port: int) -> Iterator[None]:
     """Keep two DC programmes running in the service, and end them by going away."""
     body = schedule_body(8, 400, MSGPACK, algorithm="dc")
-    head = f"POST /schedule HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {MSGPACK}\r\n"
-    request = f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
     connections = [socket.create_connection(("127.0.0.1", port)) for _ in range(2)]
     for connection in connections:
-        connection.sendall(request)
+        connection.sendall(load.request("/schedule", body, MSGPACK))
     yield
     for connection in connections:
         # None has been answered: both were running all the time.

@@ -12,7 +12,7 @@ import time
 from dataclasses import asdict, dataclass
 from functools import partial
 from statistics import median
-from typing import cast
+from typing import Any, cast
 
 import uvloop
 
@@ -72,27 +72,42 @@ async def _generate(port: int, request: bytes, connections: int, seconds: float)
     return Outcome(len(latencies) / (time.perf_counter() - started), median(latencies))
 
 
-def post(
-    port: int, path: str, body: bytes, media_type: str, *, connections: int = 4, seconds: float = 2
-) -> Outcome:
-    """Post ``body`` to 127.0.0.1 from a process of its own, for a number of seconds."""
+def request(path: str, body: bytes, media_type: str) -> bytes:
+    """Return the bytes of a POST."""
     head = (
         f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {media_type}\r\n"
         f"Accept: {media_type}\r\nContent-Length: {len(body)}\r\n\r\n"
     )
-    work = {"port": port, "connections": connections, "seconds": seconds, "head": head}
+    return head.encode() + body
+
+
+def in_a_process(module: str, work: dict[str, float], request: bytes, seconds: float) -> Any:
+    """Run ``module`` with ``work`` and ``request`` as its input, and return what it prints."""
     result = subprocess.run(
-        [sys.executable, "-m", "benchmarks.load"],
-        input=json.dumps(work).encode() + b"\n" + body,
+        [sys.executable, "-m", module],
+        input=json.dumps(work).encode() + b"\n" + request,
         stdout=subprocess.PIPE,
         check=True,
-        timeout=seconds + 60,
+        timeout=seconds + 120,
     )
-    return Outcome(**json.loads(result.stdout))
+    return json.loads(result.stdout)
+
+
+def its_input() -> tuple[dict[str, Any], bytes]:
+    """Return the work and the request that :func:`in_a_process` gave this process."""
+    return json.loads(sys.stdin.buffer.readline()), sys.stdin.buffer.read()
+
+
+def post(
+    port: int, path: str, body: bytes, media_type: str, *, connections: int = 4, seconds: float = 2
+) -> Outcome:
+    """Post ``body`` to 127.0.0.1 from a process of its own, for a number of seconds."""
+    work = {"port": port, "connections": connections, "seconds": seconds}
+    content = request(path, body, media_type)
+    return Outcome(**in_a_process("benchmarks.load", work, content, seconds))
 
 
 if __name__ == "__main__":
-    work = json.loads(sys.stdin.buffer.readline())
-    request = work["head"].encode() + sys.stdin.buffer.read()
-    outcome = uvloop.run(_generate(work["port"], request, work["connections"], work["seconds"]))
+    work, content = its_input()
+    outcome = uvloop.run(_generate(work["port"], content, work["connections"], work["seconds"]))
     print(json.dumps(asdict(outcome)))

@@ -7,8 +7,6 @@ its work as JSON and prints the latencies as JSON.
 
 import asyncio
 import json
-import subprocess
-import sys
 import time
 from typing import cast
 
@@ -67,19 +65,10 @@ def main() -> None:
 
 def _post(port: int, body: bytes, rate: float) -> list[tuple[int, float]]:
     """Return the status and latency of every request, offered at ``rate`` a second."""
-    head = (
-        f"POST /schedule HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {MSGPACK}\r\n"
-        f"Accept: {MSGPACK}\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
-    work = {"port": port, "rate": rate, "head": head}
-    result = subprocess.run(
-        [sys.executable, "-m", "benchmarks.overload"],
-        input=json.dumps(work).encode() + b"\n" + body,
-        stdout=subprocess.PIPE,
-        check=True,
-        timeout=SECONDS + 120,
-    )
-    return [(int(status), float(seconds)) for status, seconds in json.loads(result.stdout)]
+    content = load.request("/schedule", body, MSGPACK)
+    work = {"port": port, "rate": rate}
+    answers = load.in_a_process("benchmarks.overload", work, content, SECONDS)
+    return [(int(status), float(seconds)) for status, seconds in answers]
 
 
 class _Connection(asyncio.Protocol):
@@ -128,6 +117,5 @@ async def _offer(port: int, request: bytes, rate: float) -> list[tuple[int, floa
 
 
 if __name__ == "__main__":
-    work = json.loads(sys.stdin.buffer.readline())
-    request = work["head"].encode() + sys.stdin.buffer.read()
-    print(json.dumps(uvloop.run(_offer(work["port"], request, work["rate"]))))
+    work, content = load.its_input()
+    print(json.dumps(uvloop.run(_offer(work["port"], content, work["rate"]))))

@@ -201,6 +201,21 @@ def objective(responses: Responses, weights: RealArray) -> float:
 
 
 @compiled
+def aim(
+    surface: Surface, m: int, value: complex, phases: ComplexArray, responses: Responses
+) -> bool:
+    """Turn element m to the allowed phase closest to that of ``value``; return whether it moved."""
+    if value.real * value.real + value.imag * value.imag <= _VANISHING:
+        return False
+    best = allowed_phase(value, surface.levels)
+    if best == phases[m]:
+        return False
+    turn(responses, m, best - phases[m])
+    phases[m] = best
+    return True
+
+
+@compiled
 def mm_step(
     surface: Surface, weights: RealArray, phases: ComplexArray, responses: Responses
 ) -> bool:
@@ -208,13 +223,8 @@ def mm_step(
     moved = False
     values = slopes(surface, responses, weights)
     for m in surface.order:
-        value = values[m]
-        if value.real * value.real + value.imag * value.imag > _VANISHING:
-            best = allowed_phase(value, surface.levels)
-            if best != phases[m]:
-                moved = True
-                turn(responses, m, best - phases[m])
-                phases[m] = best
+        if aim(surface, m, values[m], phases, responses):
+            moved = True
     return moved
 
 
@@ -230,12 +240,8 @@ def bcd_sweep(
         for k in range(weights.shape[0]):
             own += weights[k] * (reflected_real[m, k] ** 2 + reflected_imag[m, k] ** 2)
         value = slope(responses, m, weights) - own * phases[m]
-        if value.real * value.real + value.imag * value.imag > _VANISHING:
-            best = allowed_phase(value, surface.levels)
-            if best != phases[m]:
-                moved = True
-                turn(responses, m, best - phases[m])
-                phases[m] = best
+        if aim(surface, m, value, phases, responses):
+            moved = True
     return moved
 
 
