@@ -96,11 +96,9 @@ def scale() -> None:
 
 def warm() -> None:
     print("Channels correlated from round to round (ρ=0.99), 300 rounds, K=20, N=6")
-    print(
-        "   γ dB | cold: |S|, ms | warm, same starts | warm, three quarters | warm, half the starts"
-    )
+    print("   γ dB | cold: |S|, ms | warm, same starts | warm, one less | warm, two less")
     default = DualPursuitParameters()
-    less, fewer = DualPursuitParameters(3), DualPursuitParameters(2)
+    less, fewer = DualPursuitParameters(4), DualPursuitParameters(3)
     for decibels in (-4, -1, 2):
         totals = np.zeros((4, 2))
         rng = np.random.default_rng(3)

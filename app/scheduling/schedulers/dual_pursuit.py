@@ -62,7 +62,7 @@ class DualPursuitParameters(Parameters):
         Meant for up to 100 devices; with more devices, proportionally fewer starts are made.
     """
 
-    starts: Annotated[int, Interval(ge=1, le=10_000)] = 4
+    starts: Annotated[int, Interval(ge=1, le=10_000)] = 5
 
 
 def select(problem: Problem, parameters: DualPursuitParameters, context: Context) -> Selection:
