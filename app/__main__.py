@@ -36,6 +36,9 @@ def main() -> None:
         help="processes that serve requests (AIRSCHED_WORKERS, %(default)s)",
     )
     arguments = parser.parse_args()
+    # Before NumPy is imported, with the application. Solves run side by side: threads inside one
+    # would compete with the others, and wait for each other, spinning, where cores are short.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if arguments.workers > 1 and arguments.port == 0:
         parser.error("several workers need a --port that is not 0")
     options = {

@@ -290,7 +290,7 @@ def dual_pursuit(
     multipliers = np.empty(devices)
     best[0] = 1.0
     most = rounds = 0
-    starts = -(-starts * FULL_EFFORT // max(FULL_EFFORT, servable))
+    starts = max(1, starts * FULL_EFFORT // max(FULL_EFFORT, servable))
     tries = min(TRIES, starts - 1)
     if servable <= FULL_EFFORT:
         # Few devices are quick to try.
