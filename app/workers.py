@@ -22,6 +22,10 @@ NICENESS = 10
 """Of these processes: where cores are short, the event loop and its threads go first."""
 
 
+PATIENCE_SECONDS = 1.0
+"""How long an idle process may take to say that it is there."""
+
+
 class WorkerDiedError(Exception):
     """The process died in the middle of a solve, or could not be started."""
 
@@ -49,16 +53,14 @@ class Workers:
         WorkerDiedError
             None could be started.
         """
-        with self._lock:
-            while self._idle:
-                worker = self._idle.pop()
-                if worker.is_alive():
-                    return worker
-                self.discard(worker)
-        try:
-            return _Worker()
-        except (EOFError, OSError) as error:
-            raise WorkerDiedError("a solver process could not be started") from error
+        while True:
+            with self._lock:
+                worker = self._idle.pop() if self._idle else None
+            if worker is None:
+                return _Worker()
+            if worker.answers():
+                return worker
+            self.discard(worker)
 
     def discard(self, worker: "_Worker") -> None:
         """End ``worker``, which will be replaced when it is needed."""
@@ -155,25 +157,36 @@ class _Worker:
         self._process = context.Process(
             target=_serve, args=(theirs,), name="airsched-solver", daemon=True
         )
-        self._process.start()
-        theirs.close()
+        try:
+            self._process.start()
+        except (EOFError, OSError) as error:
+            raise WorkerDiedError("a solver process could not be started") from error
+        finally:
+            theirs.close()
 
-    def is_alive(self) -> bool:
-        return self._process.is_alive()
+    def answers(self) -> bool:
+        """Return whether it is there: one that was killed while idle may take its time to go."""
+        try:
+            return self._exchange(None, PATIENCE_SECONDS) is None
+        except WorkerDiedError:
+            return False
 
     def run(self, call: Callable[[], Outcome]) -> Outcome:
-        try:
-            self._connection.send(call)
-            # Not only for the answer: a dying process need not close its end at once.
-            wait([self._connection, self._process.sentinel])
-            if not self._connection.poll():
-                raise WorkerDiedError
-            outcome = self._connection.recv()
-        except (EOFError, OSError):
-            raise WorkerDiedError from None
+        outcome = self._exchange(call, None)
         if isinstance(outcome, BaseException):
             raise outcome
         return cast(Outcome, outcome)
+
+    def _exchange(self, call: Callable[[], object] | None, seconds: float | None) -> object:
+        try:
+            self._connection.send(call)
+            # Not only for the answer: a dying process need not close its end at once.
+            wait([self._connection, self._process.sentinel], seconds)
+            if not self._connection.poll():
+                raise WorkerDiedError
+            return self._connection.recv()
+        except (EOFError, OSError):
+            raise WorkerDiedError from None
 
     def kill(self) -> None:
         """End the process at once, whatever it is doing."""
@@ -194,10 +207,13 @@ def _serve(connection: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_service, daemon=True).start()
     while True:
-        call = connection.recv()
+        try:
+            call = connection.recv()
+        except (EOFError, OSError):
+            return
         outcome: object
         try:
-            outcome = call()
+            outcome = None if call is None else call()
         except Exception as error:
             error.add_note(f"in a solver process:\n{traceback.format_exc()}")
             outcome = error

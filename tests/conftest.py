@@ -1,5 +1,7 @@
 """A real server for the tests: uvicorn on a free port of 127.0.0.1."""
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -11,6 +13,11 @@ import uvicorn
 
 from app.main import create_app
 from app.settings import Settings
+
+
+def pytest_configure() -> None:
+    """Compile the kernels in one process; all others load them, and compute the same bits."""
+    subprocess.run([sys.executable, "-m", "app.compilation"], check=True)
 
 
 @contextmanager
