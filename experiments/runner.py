@@ -20,6 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from experiments.figure import Backend
 
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
+_CALLS_A_JOB = 4
 
 
 class Runner:
@@ -92,10 +93,17 @@ class Runner:
             for at in missing:
                 yield _numbered(at, function, {**calls[at], **elsewhere})
             return
-        parallel = joblib.Parallel(n_jobs=self._jobs, return_as="generator_unordered")
-        yield from parallel(
+        jobs = [
             joblib.delayed(_numbered)(at, function, {**calls[at], **elsewhere}) for at in missing
-        )
+        ]
+        used, _ = joblib.parallel.get_active_backend()
+        if used.supports_return_generator:
+            yield from joblib.Parallel(n_jobs=self._jobs, return_as="generator_unordered")(jobs)
+            return
+        # Ray returns all at once: some at a time, so that a stop loses no more than these.
+        some = _CALLS_A_JOB * joblib.effective_n_jobs(self._jobs)
+        for first in range(0, len(jobs), some):
+            yield from joblib.Parallel(n_jobs=self._jobs)(jobs[first : first + some])
 
     def _progress(self) -> Progress:
         return Progress(
