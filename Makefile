@@ -1,10 +1,11 @@
 # Every target sets itself up in .venv; nothing else has to be installed but Python 3.11 or newer.
 PYTHON ?= python3
 PORT ?= 8000
+SCALE ?= quick
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test lint format bench openapi clean
+.PHONY: help run demo test lint format bench figures openapi clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +32,9 @@ format: .venv/installed-dev ## put the source in order
 
 bench: .venv/installed-dev ## measure speed, each figure beside a reference of the same run
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks
+
+figures: .venv/installed-dev ## draw the paper's figures beside ours (SCALE=paper for its size, DATA=… to learn)
+	@$(BIN)/python -m experiments --scale $(SCALE) $(if $(DATA),--data $(DATA))
 
 openapi: .venv/installed ## write openapi/openapi.json
 	@$(BIN)/python -m app.export_openapi

@@ -55,4 +55,9 @@ def _mean_ratio(one: dict[float, float] | None, other: dict[float, float]) -> st
     if one is None:
         return ""
     logs = [np.log(one[x] / other[x]) for x in one if x in other]
-    return f"{np.exp(np.mean(logs)):,.3g}"
+    return rounded(float(np.exp(np.mean(logs))))
+
+
+def rounded(value: float) -> str:
+    """Return a ratio to three digits, without exponents."""
+    return f"{float(f'{value:.3g}'):,g}"

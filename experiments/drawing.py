@@ -46,7 +46,7 @@ def draw(figure: Figure, ours: Curves, papers: Curves, file: Path) -> None:
         axes.grid(alpha=0.25, linewidth=0.6)
         axes.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel(figure.y_label)
-    picture.suptitle(figure.title, fontsize=11)
+    panels[0].set_title(figure.title, fontsize=11, loc="left")
     _legend(picture, panels[-1])
     picture.savefig(file, dpi=130, metadata={"Software": None})
 
@@ -60,11 +60,13 @@ def _of(curves: Curves, ending: str) -> Curves:
 
 
 def _draw_panel(axes: Axes, ours: Curves, papers: Curves) -> None:
+    # What was run decides how far the picture goes.
+    last = max(x for curve in ours.values() for x in curve)
     for series, color in _COLORS.items():
         for curves, mine in ((papers, False), (ours, True)):
             if series not in curves:
                 continue
-            points = sorted(curves[series].items())
+            points = sorted((x, y) for x, y in curves[series].items() if x <= last)
             axes.plot(
                 [x for x, _ in points],
                 [value for _, value in points],

@@ -37,7 +37,7 @@ NOISE_VARIANCE = 0.01
 SEEDS: dict[Scale, tuple[int, ...]] = {"quick": (0,), "paper": (0, 1, 2)}
 CIFAR10: dict[Scale, dict[str, int]] = {
     "quick": {
-        "samples": 2400,
+        "samples": 4000,
         "batch_size": 8,
         "evaluated": 1000,
         "rounds": 12,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments import paper
-from experiments.compare import largest_difference
+from experiments.compare import largest_difference, rounded
 from experiments.drawing import draw
 from experiments.figure import Curves, Figure, Measured, Scale, label
 
@@ -82,7 +82,7 @@ def _differences(figure: Figure, ours: Curves, papers: Curves) -> list[str]:
             lines.append(f"| {_name(figure, series)} | not run | | | |")
             continue
         found = largest_difference(ours, {series: curve}, ratio=figure.log_y)
-        size = f"{found.size:,.3g}" if figure.log_y else f"{found.size:.2f}"
+        size = rounded(found.size) if figure.log_y else f"{found.size:.2f}"
         lines.append(
             f"| {_name(figure, series)} | {size} | {found.x:g} | {found.ours:.3g} |"
             f" {found.papers:.3g} |"

@@ -8,8 +8,8 @@ from experiments.runner import Runner
 from experiments.selection import median_seconds, point
 
 _CHANNELS: dict[Scale, dict[str, int]] = {
-    "quick": {"": 10, "dc_clarabel": 1},
-    "paper": {"": 100, "dc_clarabel": 5},
+    "quick": {"": 40, "dc_clarabel": 2},
+    "paper": {"": 200, "dc_clarabel": 10},
 }
 _SERIES = ("matching_pursuit", "dual_pursuit", "dc", "sdr", "dc_clarabel")
 _SIZES = {"antennas": "_vs_antennas", "devices": "_vs_devices"}
@@ -36,7 +36,7 @@ def measure(scale: Scale, runner: Runner) -> Measured:
     return Measured(
         median_seconds(runner, FIGURE.name, points),
         f"medians over {counts['']} networks a point, {counts['dc_clarabel']} for dc with Clarabel "
-        f"at some of them, γ = {_GAMMA_DB:g} + {SHIFT_DB:g} dB; one after the other, on one core",
+        f"at some of them, γ = {_GAMMA_DB:g} + {SHIFT_DB:g} dB; one after the other, seconds of one core",
     )
 
 

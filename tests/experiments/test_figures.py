@@ -18,7 +18,7 @@ from experiments import (
     runtime_vs_size,
 )
 from experiments.__main__ import FIGURES, main
-from experiments.compare import largest_difference, ratios
+from experiments.compare import largest_difference, ratios, rounded
 from experiments.figure import Figure, Measured
 from experiments.runner import Runner
 from experiments.selection import SEED
@@ -142,6 +142,7 @@ def test_the_largest_difference_and_the_mean_ratio():
     rows = ratios(ours, papers)
     # dc over matching pursuit: ours 25 at the one point; the paper's √(10·20); 80/50 of ours.
     assert "| dc | 25 | 14.1 | 1.6 |" in rows
+    assert [rounded(value) for value in (0.01234, 12.34, 123456.0)] == ["0.0123", "12.3", "123,000"]
 
 
 def test_results_show_both_at_every_point(tmp_path):
