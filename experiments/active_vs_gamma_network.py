@@ -40,7 +40,7 @@ def remarks(ours: Curves, papers: Curves) -> list[str]:
         f"The γ axis is the paper's; our runs are at γ + {SHIFT_DB:g} dB. The paper gives no scale "
         "of its weights φ, and γ means something only beside one: ours have mean one.",
         f"- **Matching pursuit** is then within {pursuit.size:.2f} of a device of the paper at "
-        f"every γ (the furthest {pursuit.where('γ')}). The one shift serves all other curves too.",
+        f"every γ (the furthest {pursuit.where('γ')}).",
         f"- **dc** differs by up to {dc.size:.2f} ({dc.where('γ')}): as on iid channels, the "
         "paper's has not converged.",
         "- **sdr**, solved to convergence and read either way, serves more than the paper's.",

@@ -5,6 +5,7 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from experiments.figure import Curves, Figure, label
 
@@ -43,10 +44,11 @@ def draw(figure: Figure, ours: Curves, papers: Curves, file: Path) -> None:
         axes.set_xlabel(f"{figure.x_label} {title}".strip())
         if figure.log_y:
             axes.set_yscale("log")
+        else:
+            axes.yaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10]))
         axes.grid(alpha=0.25, linewidth=0.6)
         axes.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel(figure.y_label)
-    panels[0].set_title(figure.title, fontsize=11, loc="left")
     _legend(picture, panels[-1])
     picture.savefig(file, dpi=130, metadata={"Software": None})
 
@@ -74,11 +76,12 @@ def _draw_panel(axes: Axes, ours: Curves, papers: Curves) -> None:
                 linestyle="-" if mine else "--",
                 linewidth=1.6 if mine else 1.0,
                 marker=_MARKERS.get(series, "o"),
-                markersize=4.5,
+                # Dual pursuit and dc often coincide: the small one in front.
+                markersize=3.5 if series == "dual_pursuit" else 5.0,
                 markerfacecolor=color if mine else "white",
                 markevery=max(1, len(points) // _MOST_MARKERS),
                 label=label(series) if mine or series not in ours else None,
-                zorder=2 if mine else 3,
+                zorder=4 if series == "dual_pursuit" else 2 if mine else 3,
                 alpha=1.0 if mine else 0.8,
             )
 

@@ -36,7 +36,8 @@ def measure(scale: Scale, runner: Runner) -> Measured:
     return Measured(
         median_seconds(runner, FIGURE.name, points),
         f"medians over {counts['']} networks a point, {counts['dc_clarabel']} for dc with Clarabel "
-        f"at some of them, γ = {_GAMMA_DB:g} + {SHIFT_DB:g} dB; one after the other, seconds of one core",
+        f"at some of them, γ = {_GAMMA_DB:g} + {SHIFT_DB:g} dB; one after the other, seconds of "
+        "one core",
     )
 
 
