@@ -33,7 +33,7 @@ format: .venv/installed-dev ## put the source in order
 bench: .venv/installed-dev ## measure speed, each figure beside a reference of the same run
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks
 
-figures: .venv/installed-dev ## draw the paper's figures beside ours (SCALE=paper for its size, DATA=… to learn)
+figures: .venv/installed-dev $(if $(DATA),.venv/installed-cifar) ## draw the paper's figures beside ours (SCALE=paper for its size, DATA=… to learn)
 	@$(BIN)/python -m experiments --scale $(SCALE) $(if $(DATA),--data $(DATA))
 
 openapi: .venv/installed ## write openapi/openapi.json
@@ -69,3 +69,8 @@ clean: ## remove the environment and every cache
 	@echo 'compiling the kernels'
 	@$(BIN)/python -m app.compilation
 	@touch $@ .venv/installed .venv/installed-demo
+
+.venv/installed-cifar: .venv/installed-dev
+	@echo 'installing what learning CIFAR-10 needs into .venv'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cifar]'
+	@touch $@

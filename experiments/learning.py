@@ -81,12 +81,9 @@ def train_cifar10(
     setting
         As in :data:`CIFAR10`.
     """
-    import torch
-
+    # It says what to install where torch is missing.
     from airsched_client.federated.tasks.cifar10 import Cifar10
 
-    # The same sums in the same order wherever it runs; calls are what runs side by side.
-    torch.set_num_threads(1)
     task = Cifar10(
         Path(data),
         samples=setting["samples"],
@@ -94,6 +91,10 @@ def train_cifar10(
         batch_size=setting["batch_size"],
         evaluated=setting["evaluated"],
     )
+    import torch
+
+    # The same sums in the same order wherever it runs; calls are what runs side by side.
+    torch.set_num_threads(1)
     experiment = Experiment(
         task="cifar10",
         policies=(policy,),
