@@ -74,6 +74,10 @@ def remarks(ours: Curves, papers: Curves) -> list[str]:
                 f"{curve[max(curve)]:.3f} at {max(curve):g} dB."
             )
     lines.append(
+        "- Dual pursuit hardly falls on the right: of all receivers that serve its devices it "
+        "takes the one with the least error, so that a looser tolerance costs it little."
+    )
+    lines.append(
         "- The paper does not give σ², which decides where the curve falls on the right: with γ "
         "it sets the error, E ≤ γσ²/P. Its shape, with a best tolerance in between, is what can "
         "be compared."

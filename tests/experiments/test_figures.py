@@ -1,6 +1,7 @@
 """Every figure at a tiny scale, and what is made of its numbers."""
 
 import io
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -92,6 +93,13 @@ def test_runtime_is_measured_one_after_the_other(runner, tmp_path, monkeypatch, 
     assert "times matching pursuit" in written(module.FIGURE, measured, tmp_path)
 
 
+@pytest.fixture
+def running(service_url, monkeypatch):
+    """Let learning ask the service of the tests, in place of starting one for every call."""
+    monkeypatch.setattr(learning, "service", lambda: nullcontext(service_url))
+
+
+@pytest.mark.usefixtures("running")
 def test_efficiency_of_digits(runner, tmp_path, monkeypatch):
     monkeypatch.setattr(efficiency_vs_gamma, "_DIGITS", {"noise_variance": 1.0, "rounds": 1})
     monkeypatch.setattr(efficiency_vs_gamma, "_DIGITS_SEEDS", range(1))
@@ -103,6 +111,7 @@ def test_efficiency_of_digits(runner, tmp_path, monkeypatch):
     assert "not CIFAR-10" in written(efficiency_vs_gamma.FIGURE, measured, tmp_path)
 
 
+@pytest.mark.usefixtures("running")
 def test_learning_curves(runner, tmp_path, monkeypatch):
     pytest.importorskip("torch", reason="torch comes with the cifar extra, which is not in dev")
     batches(tmp_path / "cifar-10-batches-py", per_batch=40)
