@@ -15,6 +15,7 @@ Curves = dict[str, dict[float, float]]
 
 _LABELS = {
     "matching_pursuit": "matching pursuit",
+    "matching_pursuit_small": "matching pursuit, δ = 0.1",
     "matching_pursuit_default": "matching pursuit, δ = 0.55",
     "dual_pursuit": "dual pursuit",
     "dc_clarabel": "dc, Clarabel",
