@@ -1,10 +1,11 @@
 # Every target sets itself up in .venv; nothing else has to be installed but Python 3.11 or newer.
 PYTHON ?= python3
 PORT ?= 8000
+SCALE ?= quick
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test lint check-deploy format bench load fuzz soak openapi lock audit clean
+.PHONY: help run demo test lint check-deploy format bench figures load fuzz soak openapi lock audit clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +59,9 @@ audit: .venv/installed-dev ## look up known vulnerabilities of what the image in
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
 	@$(BIN)/pip-audit --require-hashes --disable-pip --requirement requirements.lock
 
+figures: .venv/installed-dev $(if $(DATA),.venv/installed-cifar) ## draw the paper's figures beside ours (SCALE=paper for its size, DATA=… to learn)
+	@$(BIN)/python -m experiments --scale $(SCALE) $(if $(DATA),--data $(DATA))
+
 openapi: .venv/installed ## write openapi/openapi.json
 	@$(BIN)/python -m app.export_openapi
 
@@ -95,4 +99,9 @@ clean: ## remove the environment and every cache
 .venv/installed-load: pyproject.toml | .venv/installed-dev
 	@echo 'installing the load generator into .venv'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[load]'
+	@touch $@
+
+.venv/installed-cifar: .venv/installed-dev
+	@echo 'installing what learning CIFAR-10 needs into .venv'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cifar]'
 	@touch $@

@@ -30,16 +30,19 @@ def iid_problems(
     ]
 
 
-def network_problems(count: int, gamma_db: float, seed: int = 0) -> list[Problem]:
-    """Return ``count`` rounds of the paper's network, K = 20, N = 6, the same at every call.
+def network_problems(
+    count: int, antennas: int, devices: int, gamma_db: float, seed: int = 0
+) -> list[Problem]:
+    """Return ``count`` rounds of the paper's network, the same at every call.
 
     Each has its own places, fading and data sizes; weights have mean one.
     """
     problems = []
     for index in range(count):
         rng = np.random.default_rng([seed, index])
-        channels = Network(NetworkParameters(), rng).fade(rng).direct
-        weights = aggregation_weights(data_sizes(50_000, 20, PartitionParameters(), rng))
+        parameters = NetworkParameters(devices=devices, antennas=antennas)
+        channels = Network(parameters, rng).fade(rng).direct
+        weights = aggregation_weights(data_sizes(50_000, devices, PartitionParameters(), rng))
         problems.append(Problem(channels, weights, 10 ** (gamma_db / 10)))
     return problems
 

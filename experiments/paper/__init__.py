@@ -11,8 +11,13 @@ from pathlib import Path
 
 def curves(name: str) -> dict[str, dict[float, float]]:
     """Return every curve of the figure ``name``: series → x → value."""
+    return read(Path(__file__).parent / f"{name}.csv")
+
+
+def read(path: Path) -> dict[str, dict[float, float]]:
+    """Return the curves of a file: series → x → value."""
     found: dict[str, dict[float, float]] = {}
-    with (Path(__file__).parent / f"{name}.csv").open(newline="") as file:
+    with path.open(newline="") as file:
         rows = csv.reader(file)
         next(rows)
         for series, x, value in rows:

@@ -117,6 +117,7 @@ def _experiment(
         gammas_db=tuple(asked.gamma_db),
         seeds=tuple(asked.seeds),
         rounds=asked.rounds,
+        coherence=asked.coherence,
         power=asked.power,
         noise_variance=asked.noise_variance,
         coordination=asked.coordination,
@@ -158,6 +159,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--gamma-db", nargs="+", type=float, default=list(usual.gammas_db), help="tolerances γ")
     add("--seeds", nargs="+", type=int, default=list(usual.seeds), help="seeds of all randomness")
     add("--rounds", type=int, default=usual.rounds, help="T")
+    add("--coherence", type=int, default=usual.coherence, help="rounds that the fading stays")
     add("--devices", type=int, default=network.devices, help="K")
     add("--antennas", type=int, default=network.antennas, help="N")
     add("--elements", type=int, default=network.elements, help="M of a reflecting surface")

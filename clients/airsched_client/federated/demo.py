@@ -4,6 +4,7 @@ Needs the service installed beside the client. It is started as a process of its
 HTTP, as any other service would be.
 """
 
+import os
 import signal
 import socket
 import subprocess
@@ -39,7 +40,10 @@ def service() -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     process = subprocess.Popen(
-        [sys.executable, "-m", "app", "--port", str(port)], stdout=subprocess.DEVNULL
+        [sys.executable, "-m", "app", "--port", str(port)],
+        stdout=subprocess.DEVNULL,
+        # A line a request would tear the progress bar apart.
+        env={"AIRSCHED_LOG_LEVEL": "warning", **os.environ},
     )
     try:
         url = f"http://127.0.0.1:{port}"

@@ -36,6 +36,8 @@ class Experiment:
         Of network, data, fading, training and noise. Policies meet the same ones at the same seed.
     rounds
         T.
+    coherence
+        Rounds for which the fading stays as it is.
     power, noise_variance
         P and σ². γ decides who may transmit, and with σ² how large the error then is:
         E ≤ ε = γσ²/P.
@@ -52,6 +54,7 @@ class Experiment:
     gammas_db: tuple[float, ...] = (10.0,)
     seeds: tuple[int, ...] = (0,)
     rounds: int = 10
+    coherence: int = 1
     power: float = 1.0
     noise_variance: float = 1.0
     coordination: Literal["zero_forcing", "mmse"] = "zero_forcing"
@@ -65,6 +68,8 @@ class Experiment:
     def __post_init__(self) -> None:
         if not (self.policies and self.gammas_db and self.seeds) or self.rounds < 1:
             raise ValueError("an experiment needs a policy, a tolerance, a seed and a round")
+        if self.coherence < 1:
+            raise ValueError("coherence must be at least one round")
         if min(self.seeds) < 0:
             raise ValueError("seeds must be at least 0")
         if self.power <= 0 or self.noise_variance <= 0:
@@ -108,6 +113,8 @@ class Record:
         power; None when nobody was active.
     accuracy, loss
         Of the global model after the round, on the test data.
+    train_loss
+        Of the same, on training data.
 
     Numbers that overflowed, after too much noise, are None.
     """
@@ -121,6 +128,7 @@ class Record:
     measured_error: float | None
     accuracy: float
     loss: float | None
+    train_loss: float | None = None
 
     @property
     def run(self) -> Run:

@@ -40,6 +40,7 @@ def compare(
     *,
     resume: bool = False,
     patience: Patience | None = None,
+    task: Task | None = None,
     on_round: Callable[[Record], None] = lambda record: None,
 ) -> list[Record]:
     """Run every policy at every tolerance and seed, and return the records of all rounds.
@@ -52,6 +53,8 @@ def compare(
         Go on where an interrupted call with the same experiment was.
     patience
         With a service that is away.
+    task
+        Learn this one, in place of the one that the experiment names.
     on_round
         Is told of every round that is finished now.
 
@@ -60,7 +63,7 @@ def compare(
     ServiceAwayError
         The service stayed away. Every finished round is in the folder.
     """
-    task = build(
+    task = task or build(
         experiment.task,
         Path(experiment.data) if experiment.data else None,
         experiment.samples,
@@ -132,7 +135,8 @@ class Setting:
             updates = self._train(model, active, losses, number)
             model = model + self.weights @ updates / self.weights.sum()
         else:
-            channels = self._network.fade(_stream(self._seed, _FADING, number))
+            fading = number // self._experiment.coherence
+            channels = self._network.fade(_stream(self._seed, _FADING, fading))
             schedule = patience.ask(lambda: self._schedule(run, channels, before, scheduler))
             through = channels.direct
             if isinstance(schedule, IrsSchedule):
@@ -160,6 +164,7 @@ class Setting:
             _finite(measured),
             found.accuracy,
             _finite(found.loss),
+            _finite(found.train_loss),
         )
 
     def _schedule(

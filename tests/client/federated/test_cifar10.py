@@ -9,11 +9,13 @@ torch = pytest.importorskip("torch", reason="torch comes with the cifar extra, w
 
 from airsched_client.federated.tasks import build  # noqa: E402
 from airsched_client.federated.tasks.cifar10 import (  # noqa: E402
+    Cifar10,
     _load,
     _network,
     _to_vector,
     learning_rate,
 )
+from airsched_client.federated.tasks.cifar10_data import read  # noqa: E402
 
 
 @pytest.fixture
@@ -82,6 +84,27 @@ def test_training_repeats_itself_and_learns(task):
     assert torch.equal(state, torch.get_rng_state())
     found = task.evaluate(start)
     assert found.loss == pytest.approx(np.log(10), abs=0.3)
+
+
+def test_evaluation_is_cross_entropy_on_the_first_images(tmp_path):
+    batches(tmp_path / "cifar-10-batches-py", per_batch=8)
+    task = Cifar10(tmp_path, evaluated=5)
+    model = task.initial(np.random.default_rng(0))
+    found = task.evaluate(model)
+    data = read(tmp_path)
+    network = _network()
+    _load(network, model)
+    centre = data.images.mean(axis=(0, 2, 3), keepdims=True)
+    spread = data.images.std(axis=(0, 2, 3), keepdims=True)
+
+    def loss(images, labels):
+        with torch.no_grad():
+            logits = network.eval()(torch.from_numpy((images[:5] - centre) / spread).float())
+        chances = torch.softmax(logits.double(), 1).numpy()
+        return -np.mean(np.log(chances[np.arange(5), labels[:5]]))
+
+    assert found.loss == pytest.approx(loss(data.test_images, data.test_labels), rel=1e-4)
+    assert found.train_loss == pytest.approx(loss(data.images, data.labels), rel=1e-4)
 
 
 def test_rate_is_halved_on_a_plateau():

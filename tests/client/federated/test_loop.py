@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import httpx
 import numpy as np
@@ -103,6 +104,29 @@ def test_without_noise_and_with_everyone_the_air_is_perfect(scheduler, tmp_path)
     for record in compare(experiment, scheduler, tmp_path):
         (perfect if record.policy == "perfect" else over_the_air).append(record.loss)
     np.testing.assert_allclose(over_the_air, perfect, rtol=1e-8)
+
+
+def test_fading_stays_for_the_coherence(scheduler, tmp_path):
+    experiment = Experiment(
+        policies=("matching_pursuit",),
+        gammas_db=(15.0,),
+        rounds=5,
+        coherence=2,
+        network=SMALL.network,
+        samples=120,
+        epochs=1,
+    )
+    errors = [record.computation_error for record in compare(experiment, scheduler, tmp_path)]
+    assert errors[0] == errors[1] != errors[2] == errors[3] != errors[4]
+    with pytest.raises(ValueError, match="coherence"):
+        Experiment(coherence=0)
+
+
+def test_a_task_can_be_given(scheduler, tmp_path):
+    given = build("digits", samples=120, epochs=1)
+    records = compare(ONE, scheduler, tmp_path / "given", task=given)
+    named = compare(replace(ONE, epochs=1), scheduler, tmp_path / "named")
+    assert records == named
 
 
 def test_nobody_active_leaves_the_model(scheduler, tmp_path):

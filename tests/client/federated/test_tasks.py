@@ -38,6 +38,9 @@ def test_regression_accuracy_is_the_variance_explained():
     found = task.evaluate(best)
     assert found.loss == pytest.approx(0.25, rel=0.1)
     assert found.accuracy == pytest.approx(1 - found.loss / np.var(task._test_outputs))
+    # What least squares leaves of the training data is smaller than any other model's.
+    rest = np.linalg.lstsq(task._inputs, task._outputs, rcond=None)[1]
+    assert found.train_loss == pytest.approx(rest[0] / 4000)
     assert task.evaluate(task.initial(rng)).accuracy == pytest.approx(0, abs=0.01)
     assert not task.labels.any()
     assert task.labels.size == 4000
@@ -64,6 +67,8 @@ def test_digits_gradient_is_that_of_the_loss():
         normaliser = np.log(np.exp(logits).sum(axis=1))
         return np.mean(normaliser - logits[np.arange(20), task.labels[batch]])
 
+    few = Digits(samples=20, hidden=5)
+    assert few.evaluate(model).train_loss == pytest.approx(loss(model))
     gradient = task._gradient(model, batch)
     for _ in range(20):
         direction = rng.standard_normal(model.size)

@@ -82,13 +82,19 @@ class Digits:
 
     def evaluate(self, model: Real) -> Evaluation:
         """Return cross entropy and the share of digits recognised."""
-        _, logits = self._forward(model, self._test_images)
-        chosen = logits[np.arange(len(logits)), self._test_labels]
+        loss, accuracy = self._measure(model, self._test_images, self._test_labels)
+        train_loss, _ = self._measure(model, self._images, self._labels)
+        return Evaluation(loss, accuracy, train_loss)
+
+    def _measure(self, model: Real, images: Real, labels: Indices) -> tuple[float, float]:
+        """Return the mean loss and the accuracy on these images."""
+        _, logits = self._forward(model, images)
+        chosen = logits[np.arange(len(logits)), labels]
         # Not log(softmax): a model that the noise has blown up would give log(0).
         largest = logits.max(axis=1)
         normaliser = largest + np.log(np.exp(logits - largest[:, None]).sum(axis=1))
-        right = logits.argmax(axis=1) == self._test_labels
-        return Evaluation(float(np.mean(normaliser - chosen)), float(np.mean(right)))
+        right = logits.argmax(axis=1) == labels
+        return float(np.mean(normaliser - chosen)), float(np.mean(right))
 
     def _gradient(self, model: Real, batch: Indices) -> Real:
         images, labels = self._images[batch], self._labels[batch]

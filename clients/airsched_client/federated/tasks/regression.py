@@ -60,4 +60,5 @@ class Regression:
     def evaluate(self, model: Real) -> Evaluation:
         """Return the mean squared error and R²."""
         loss = float(np.mean((self._test_outputs - self._test_inputs @ model) ** 2))
-        return Evaluation(loss, 1 - loss / float(np.var(self._test_outputs)))
+        train_loss = float(np.mean((self._outputs - self._inputs @ model) ** 2))
+        return Evaluation(loss, 1 - loss / float(np.var(self._test_outputs)), train_loss)

@@ -21,10 +21,13 @@ class Evaluation:
         Mean loss, as trained on.
     accuracy
         Share of samples classified correctly; for regression, of variance explained (R²).
+    train_loss
+        Mean loss of the same model on the training data, or on the first of them.
     """
 
     loss: float
     accuracy: float
+    train_loss: float
 
 
 class Task(Protocol):

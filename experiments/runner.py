@@ -1,0 +1,169 @@
+"""Runs sweeps: many calls of one function, in parallel, each result kept on disk.
+
+joblib shares the calls out: among this machine's cores (``loky``), on a Dask or a Ray cluster, or
+one after the other (``sequential``). Every call gets all it depends on as arguments, its seed among
+them, so that the numbers are the same wherever it runs.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, get_args
+
+import joblib
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from experiments.figure import Backend
+
+BACKENDS: tuple[Backend, ...] = get_args(Backend)
+_CALLS_A_JOB = 4
+
+
+class Runner:
+    """Sweeps with one backend and one cache.
+
+    Parameters
+    ----------
+    cache
+        Folder of the results so far; each is a file named by its call.
+    jobs
+        Calls at once, −1 for one a core; a cluster decides itself.
+    data
+        Folder that holds ``cifar-10-batches-py``, for the figures that learn.
+    fresh
+        Run everything anew, whatever the cache holds.
+    """
+
+    def __init__(
+        self,
+        cache: Path,
+        *,
+        jobs: int = -1,
+        data: Path | None = None,
+        fresh: bool = False,
+        console: Console | None = None,
+    ) -> None:
+        self.cache, self.data = cache, data
+        self._jobs, self._fresh, self._console = jobs, fresh, console or Console(stderr=True)
+
+    def sweep(
+        self,
+        title: str,
+        function: Callable[..., Any],
+        calls: Sequence[dict[str, Any]],
+        *,
+        in_parallel: bool = True,
+        **elsewhere: Any,
+    ) -> list[Any]:
+        """Return ``function(**call)`` of every call, in their order.
+
+        Parameters
+        ----------
+        function
+            Of a module, its arguments and its result such that JSON can hold them.
+        in_parallel
+            False for what is timed: nothing else may run beside it.
+        elsewhere
+            Further arguments that do not change the result, such as where files are.
+        """
+        files = [self.cache / f"{key(function, call)}.json" for call in calls]
+        missing = [at for at, file in enumerate(files) if self._fresh or not file.exists()]
+        self.cache.mkdir(parents=True, exist_ok=True)
+        with self._progress() as progress:
+            done = len(calls) - len(missing)
+            bar = progress.add_task(title, total=len(calls), completed=done)
+            for at, result in self._run(function, calls, missing, in_parallel, elsewhere):
+                _keep(files[at], {"call": calls[at], "result": result})
+                progress.advance(bar)
+        return [json.loads(file.read_text())["result"] for file in files]
+
+    def _run(
+        self,
+        function: Callable[..., Any],
+        calls: Sequence[dict[str, Any]],
+        missing: Sequence[int],
+        in_parallel: bool,
+        elsewhere: dict[str, Any],
+    ) -> Iterator[tuple[int, Any]]:
+        if not in_parallel:
+            for at in missing:
+                yield _numbered(at, function, {**calls[at], **elsewhere})
+            return
+        jobs = [
+            joblib.delayed(_numbered)(at, function, {**calls[at], **elsewhere}) for at in missing
+        ]
+        used, _ = joblib.parallel.get_active_backend()
+        if used.supports_return_generator:
+            yield from joblib.Parallel(n_jobs=self._jobs, return_as="generator_unordered")(jobs)
+            return
+        # Ray returns all at once: some at a time, so that a stop loses no more than these.
+        some = _CALLS_A_JOB * joblib.effective_n_jobs(self._jobs)
+        for first in range(0, len(jobs), some):
+            yield from joblib.Parallel(n_jobs=self._jobs)(jobs[first : first + some])
+
+    def _progress(self) -> Progress:
+        return Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=self._console,
+        )
+
+
+def key(function: Callable[..., Any], call: dict[str, Any]) -> str:
+    """Return what names a call: its function, and a digest of its arguments."""
+    text = json.dumps([function.__module__, function.__qualname__, call], sort_keys=True)
+    return f"{function.__name__}-{hashlib.sha256(text.encode()).hexdigest()[:20]}"
+
+
+@contextmanager
+def backend(name: Backend, address: str | None = None) -> Iterator[None]:
+    """Let joblib run on a backend, and on the cluster at ``address`` if given.
+
+    Without an address, ``dask`` and ``ray`` make a cluster of this machine and take it down again.
+    """
+    if name == "dask":
+        with _extra(name):
+            from distributed import Client
+        with Client(address) as client, joblib.parallel_config("dask", client=client):
+            yield
+    elif name == "ray":
+        with _extra(name):
+            import ray
+            from ray.util.joblib import register_ray
+        ray.init(address, include_dashboard=False, log_to_driver=False)
+        try:
+            register_ray()
+            with joblib.parallel_config("ray"):
+                yield
+        finally:
+            ray.shutdown()
+    elif address is not None:
+        raise ValueError(f"{name} runs on this machine: --address is for dask and ray")
+    else:
+        with joblib.parallel_config(name):
+            yield
+
+
+@contextmanager
+def _extra(name: str) -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        raise ImportError(f"{name} is not installed: pip install '.[cluster]'") from error
+
+
+def _numbered(at: int, function: Callable[..., Any], arguments: dict[str, Any]) -> tuple[int, Any]:
+    return at, function(**arguments)
+
+
+def _keep(file: Path, content: dict[str, Any]) -> None:
+    """Write it in one step, so that what is there is whole."""
+    beside = file.with_name(f"{file.name}.{os.getpid()}")
+    beside.write_text(json.dumps(content))
+    os.replace(beside, file)

@@ -1,0 +1,5 @@
+"""Figure 7: loss on the test images against the epoch."""
+
+from experiments.learning import figure
+
+FIGURE = figure("test_loss_vs_epoch", "Test loss against the epoch", "test loss", "loss", min, 1.0)
