@@ -8,7 +8,7 @@ from experiments.figure import Curves, Figure, Measured, Scale
 from experiments.runner import Runner
 from experiments.selection import mean_active
 
-_CHANNELS: dict[Scale, int] = {"quick": 1000, "paper": 10_000}
+_CHANNELS: dict[Scale, int] = {"quick": 4000, "paper": 10_000}
 _GAMMAS_DB = {"gamma_5_db": 5.0, "gamma_0_db": 0.0}
 
 

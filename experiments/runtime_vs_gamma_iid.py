@@ -34,12 +34,13 @@ def remarks(ours: Curves, papers: Curves) -> list[str]:
     """Return the ratios."""
     return [
         "Seconds depend on the machine, so the ratios within one run are what counts. The paper's "
-        "are those of its own run, on its own machine.",
+        "are those of its own run, on its own machine. Geometric means over the points that two "
+        "curves share:",
         *ratios(ours, papers),
         "- At −10 dB ours are fast because most devices cannot be served even alone, and leave "
         "the programmes first.",
         "- The paper's dc solves its programmes by a general solver; ours by a compiled "
-        "interior-point method. `dc_clarabel` is our dc with the general solver Clarabel.",
+        "interior-point method. *dc, Clarabel* is our dc with a general solver.",
     ]
 
 

@@ -118,9 +118,8 @@ def test_learning_curves(runner, tmp_path, monkeypatch):
     runner.data = tmp_path
     setting = {"samples": 100, "batch_size": 4, "evaluated": 10, "rounds": 2, "coherence": 1}
     monkeypatch.setitem(learning.CIFAR10, "quick", setting)
-    monkeypatch.setattr(
-        learning, "POLICIES", {"perfect": "perfect", "dual_pursuit": "dual_pursuit"}
-    )
+    monkeypatch.setattr(learning, "POLICIES", {"matching_pursuit": "matching_pursuit"})
+    monkeypatch.setitem(learning.SEEDS, "quick", (3,))
     for name in ("train_loss", "test_loss", "accuracy_vs_epoch"):
         measured = FIGURES[name].measure("quick", runner)
         assert [list(curve) for curve in measured.curves.values()] == [[1.0, 2.0]]
@@ -152,6 +151,17 @@ def test_the_largest_difference_and_the_mean_ratio():
     # dc over matching pursuit: ours 25 at the one point; the paper's √(10·20); 80/50 of ours.
     assert "| dc | 25 | 14.1 | 1.6 |" in rows
     assert [rounded(value) for value in (0.01234, 12.34, 123456.0)] == ["0.0123", "12.3", "123,000"]
+
+
+def test_where_the_order_differs_is_said():
+    papers = {"perfect": {1.0: 0.0, 2.0: 80.0}, "dc": {1.0: 0.0, 2.0: 70.0}}
+    same = {"perfect": {1.0: 1.0, 2.0: 30.0}, "dc": {1.0: 1.0, 2.0: 20.0}}
+    same["dual_pursuit"] = {1.0: 1.0, 2.0: 31.0}
+    assert "The order is the paper's" in learning.order(same, papers, best=max)[2]
+    other = {"perfect": {1.0: 1.0, 2.0: 20.0}, "dc": {1.0: 1.0, 2.0: 22.0}}
+    line = learning.order(other, papers, best=max)[2]
+    assert "not the paper's" in line
+    assert "2 apart" in line
 
 
 def test_results_show_both_at_every_point(tmp_path):
