@@ -53,8 +53,9 @@ def remarks(ours: Curves, papers: Curves) -> list[str]:
     same = max(abs(usual[gamma_db] - value) for gamma_db, value in ours["bidirectional"].items())
     delta_5 = max(paper.curves("active_vs_delta")["gamma_5_db"].values())
     return [
-        f"- **Matching pursuit** is drawn with δ = {FITTED_DELTA}, which comes closest to the "
-        "paper's curve; the paper gives no δ here. More than 0.3 apart: "
+        f"- **Matching pursuit** is drawn with δ = {FITTED_DELTA}: fitted to the paper's curve, "
+        "the closest of twelve tried from 0.01 to 0.7, since the paper gives no δ here. More than "
+        "0.3 apart even so: "
         f"{far or 'at no γ'}.",
         f"- δ = {SMALL_DELTA}, small as the paper advises, gives {small[-4]:.2f} at −4 dB (the "
         f"paper has {theirs[-4]:g}) but {small[-7]:.2f} at −7 dB ({theirs[-7]:g}) and "
@@ -68,8 +69,9 @@ def remarks(ours: Curves, papers: Curves) -> list[str]:
         f"- **Bidirectional**: the paper's points from −7 to 2 dB lie within {bidirectional:.2f} "
         "of the *backward* search with δ = 0.55. On the same channels with the same δ the two "
         f"searches differ by at most {same:.2f} here: what the paper plots as the gain of "
-        "the extension is that of another δ.",
-        "- **dc**: the paper's has not converged. Ours, solved to 10⁻³, serves "
+        "the extension may be that of another δ.",
+        "- **dc**: ours, solved to 10⁻³, serves more than the paper's, which has probably not "
+        "converged (we have no run of it to see): "
         + ", ".join(f"{ours['dc'][g]:.1f} at {g:g} dB ({papers['dc'][g]:g})" for g in (-4, -1, 2))
         + ".",
         "- **sdr** depends on how the set is read off the relaxation, which the paper does not "

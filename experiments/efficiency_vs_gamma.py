@@ -75,7 +75,8 @@ def remarks(ours: Curves, papers: Curves) -> list[str]:
             )
     lines.append(
         "- Dual pursuit hardly falls on the right: of all receivers that serve its devices it "
-        "takes the one with the least error, so that a looser tolerance costs it little."
+        "takes the one with the least error, so that a looser tolerance should cost it little. "
+        "That this is the reason was not tested by itself."
     )
     lines.append(
         "- The paper does not give σ², which decides where the curve falls on the right: with γ "
