@@ -8,12 +8,15 @@
   the client has gone. However slow they are, they take no thread and no lock from the others.
 
 Threads and processes each have a bounded queue. A burst may fill it; but where solves have waited
-for a thread all the time for :data:`BURST_SECONDS`, more comes than is done, and whoever is let in
-then would only wait: as many may wait as run, and the others are told at once.
+for a thread for :data:`BURST_SECONDS`, more comes than is done, and whoever is let in then would
+only wait: as many may wait as run, and the others are told at once.
 """
 
 import asyncio
 import math
+import os
+import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,7 +35,7 @@ from app.scheduling import (
     schedulers_of,
     solve,
 )
-from app.workers import Job, Workers
+from app.workers import NICENESS, Job, Workers
 
 INLINE_ENTRIES = 1000
 """Problems with at most this many channel entries, N·K, are short for a short scheduler."""
@@ -160,12 +163,12 @@ class _Lane:
     """
 
     def __init__(self, name: str, workers: int, queue_length: int, burst_seconds: float) -> None:
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix=f"solve-{name}")
+        self._threads = ThreadPoolExecutor(workers, f"solve-{name}", _be_nice)
         self.workers = workers
         self._queue_length = queue_length
         self._burst_seconds = burst_seconds
-        self._pending = 0
-        self._waiting_since = math.inf
+        self._pending = self._waiting = 0
+        self._burst_began = self._calm_since = -math.inf
         self._gauge = metrics.QUEUE_LENGTH.labels(name)
 
     async def run(
@@ -176,7 +179,7 @@ class _Lane:
         gone: Gone | None,
     ) -> Schedules:
         """Wait for ``work``, and ``interrupt`` it when nobody waits for it any more."""
-        if self._pending - self.workers >= self._most_waiting():
+        if self._waiting >= self._most_waiting():
             raise OverloadedError("queue")
         loop = asyncio.get_running_loop()
         self._count(1)
@@ -210,21 +213,30 @@ class _Lane:
                 answer.add_done_callback(_ignore)
 
     def _most_waiting(self) -> int:
-        if time.monotonic() - self._waiting_since < self._burst_seconds:
+        # Nobody waits, or not for long.
+        if self._waiting == 0 or time.monotonic() - self._burst_began < self._burst_seconds:
             return self._queue_length
         return min(self._queue_length, self.workers)
 
     def _count(self, more: int) -> None:
+        now, before = time.monotonic(), self._waiting
         self._pending += more
-        waiting = max(0, self._pending - self.workers)
-        if waiting == 0:
-            self._waiting_since = math.inf
-        elif self._waiting_since == math.inf:
-            self._waiting_since = time.monotonic()
-        self._gauge.set(waiting)
+        self._waiting = max(0, self._pending - self.workers)
+        if before and not self._waiting:
+            self._calm_since = now
+        # Between two bursts it must have been calm for a while; otherwise they are one.
+        elif self._waiting and not before and now - self._calm_since >= self._burst_seconds:
+            self._burst_began = now
+        self._gauge.set(self._waiting)
 
     def close(self) -> None:
         self._threads.shutdown(wait=True, cancel_futures=True)
+
+
+def _be_nice() -> None:
+    """Let the event loop go first where cores are short; Linux can do that thread by thread."""
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
 def _solve_each(

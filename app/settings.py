@@ -31,7 +31,7 @@ class Settings(BaseSettings):
         description="Solves that run at once in processes, and in threads.",
     )
     queue_length: PositiveInt = Field(
-        default=16, description="Solves that may wait for either; beyond it the answer is 503."
+        default=8, description="Solves that may wait for either; beyond it the answer is 503."
     )
     workers: PositiveInt = Field(
         default=1, description="Processes that serve requests, each with solver workers of its own."

@@ -19,7 +19,7 @@ from app.scheduling import DeadlineExceededError
 Outcome = TypeVar("Outcome")
 
 NICENESS = 10
-"""Of these processes: where cores are short, the event loop and its threads go first."""
+"""Of whatever solves beside the event loop: where cores are short, that goes first."""
 
 
 PATIENCE_SECONDS = 1.0

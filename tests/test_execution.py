@@ -93,7 +93,8 @@ async def test_a_burst_may_fill_the_queue_but_not_for_long(gate, monkeypatch):
     gate.set()
     await asyncio.gather(*waiting)
     gate.clear()
-    # Once nobody waits, the next burst may.
+    # Once nobody has waited for as long, the next burst may.
+    await asyncio.sleep(0.1)
     waiting = [asyncio.create_task(run(executor)) for _ in range(7)]
     await asyncio.sleep(0.01)
     with pytest.raises(OverloadedError):

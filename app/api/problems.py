@@ -72,24 +72,28 @@ def invalid(errors: Sequence[Mapping[str, Any]]) -> ApiError:
 
 
 def install(app: FastAPI) -> None:
-    """Answer every error of ``app`` as a problem."""
+    """Answer every error of ``app`` as a problem.
 
-    def api_error(request: Request, error: Exception) -> Response:
+    The handlers are coroutines because others would each be given a thread: a service that is
+    overloaded could least afford to say so.
+    """
+
+    async def api_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, ApiError)
         return _respond(request, error)
 
-    def invalid_request(request: Request, error: Exception) -> Response:
+    async def invalid_request(request: Request, error: Exception) -> Response:
         assert isinstance(error, ValidationError)
         return _respond(
             request, invalid([_plain(item) for item in error.errors(include_url=False)])
         )
 
-    def refused(request: Request, error: Exception) -> Response:
+    async def refused(request: Request, error: Exception) -> Response:
         # By the scheduler itself, for a problem that is fine for others.
         assert isinstance(error, InvalidProblemError)
         return _respond(request, invalid([{"loc": [error.field], "msg": error.message}]))
 
-    def http_error(request: Request, error: Exception) -> Response:
+    async def http_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         status = HTTPStatus(error.status_code)
         detail = {
@@ -98,22 +102,22 @@ def install(app: FastAPI) -> None:
         }.get(error.status_code, status.description or status.phrase)
         return _respond(request, ApiError(status, detail, headers=error.headers))
 
-    def overloaded(request: Request, error: Exception) -> Response:
+    async def overloaded(request: Request, error: Exception) -> Response:
         assert isinstance(error, OverloadedError)
         metrics.REJECTED.labels(error.reason).inc()
         return _respond(request, _unavailable("There is more to do than the service takes on"))
 
-    def not_ready(request: Request, error: Exception) -> Response:
+    async def not_ready(request: Request, error: Exception) -> Response:
         return _respond(request, _unavailable(str(error)))
 
-    def late(request: Request, error: Exception) -> Response:
+    async def late(request: Request, error: Exception) -> Response:
         detail = (
             "The deadline passed before there was anything to answer; "
             "raise deadline_ms or choose a faster algorithm."
         )
         return _respond(request, ApiError(HTTPStatus.GATEWAY_TIMEOUT, detail))
 
-    def died(request: Request, error: Exception) -> Response:
+    async def died(request: Request, error: Exception) -> Response:
         fields = {"request_id": request.scope["observation"].request_id}
         logger.error("a solver process died", exc_info=error, extra={"fields": fields})
         detail = "The process that solved this request died; nothing else is affected. Repeat it."
