@@ -1,5 +1,6 @@
 """Every error: its documented status, as a problem that names the field. Never a 5xx for input."""
 
+import asyncio
 import json
 import socket
 
@@ -289,7 +290,7 @@ async def test_a_defect_is_500_without_its_details(failing_app, caplog):
         transport = httpx.ASGITransport(failing_app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
             while (await client.get("/health/ready")).status_code != 200:
-                pass
+                await asyncio.sleep(0.01)
             response = await client.post("/schedule", json=GOOD)
     assert_problem(response, 500)
     assert "secret" not in response.text
