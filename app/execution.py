@@ -82,7 +82,7 @@ class Executor:
     """
 
     def __init__(self, workers: int, queue_length: int) -> None:
-        self._threads = _Lane("thread", workers, queue_length, BURST_SECONDS)
+        self._threads = _Lane("thread", workers, queue_length, BURST_SECONDS, _be_nice)
         self._processes = _Lane("process", workers, queue_length, math.inf)
         self._workers = Workers(metrics.WORKER_RESTARTS.inc)
 
@@ -160,10 +160,19 @@ class _Lane:
     ----------
     burst_seconds
         How long solves may be waiting before only as many may wait as run.
+    prepare
+        What each thread does first.
     """
 
-    def __init__(self, name: str, workers: int, queue_length: int, burst_seconds: float) -> None:
-        self._threads = ThreadPoolExecutor(workers, f"solve-{name}", _be_nice)
+    def __init__(
+        self,
+        name: str,
+        workers: int,
+        queue_length: int,
+        burst_seconds: float,
+        prepare: Callable[[], None] | None = None,
+    ) -> None:
+        self._threads = ThreadPoolExecutor(workers, f"solve-{name}", prepare)
         self.workers = workers
         self._queue_length = queue_length
         self._burst_seconds = burst_seconds
@@ -234,7 +243,10 @@ class _Lane:
 
 
 def _be_nice() -> None:
-    """Let the event loop go first where cores are short; Linux can do that thread by thread."""
+    """Let the event loop go first where cores are short; Linux can do that thread by thread.
+
+    Not for threads that wait for processes: those would be born nice, and their server with them.
+    """
     if sys.platform == "linux":
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
