@@ -63,9 +63,8 @@ def main() -> None:
 
 def _announce(host: str, port: int) -> None:
     address = f"http://{host}:{port}"
-    print(
-        f"airsched {__version__} is at {address}, its documentation at {address}/docs", flush=True
-    )
+    documentation = f", its documentation at {address}/docs" if Settings().docs else ""
+    print(f"airsched {__version__} is at {address}{documentation}", flush=True)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from app.compilation import compile_kernels
-from app.scheduling import Problem, solve
+from app.scheduling import Parameters, Problem, solve
 from app.scheduling.schedulers.dc import DcParameters
 from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters
 from app.scheduling.schedulers.sdr import SdrParameters
@@ -34,9 +34,9 @@ def _plain_pursuit(problem: Problem) -> int:
     return int(active.sum())
 
 
-def _solver(algorithm: str, *parameters: object) -> Callable[[Problem], int]:
+def _solver(algorithm: str, parameters: Parameters | None = None) -> Callable[[Problem], int]:
     def run(problem: Problem) -> int:
-        return solve(problem, algorithm, *parameters).active.size  # type: ignore[arg-type]
+        return solve(problem, algorithm, parameters).active.size
 
     return run
 
