@@ -15,7 +15,7 @@ run: .venv/installed ## start the service on 127.0.0.1, port 8000 (PORT=… for 
 
 demo: .venv/installed-demo ## train a model over the air, with a service of its own
 	@rm -rf build/demo
-	@$(BIN)/python -m airsched_client.federated.demo --output build/demo
+	@$(BIN)/python -m examples.demo --output build/demo
 
 test: .venv/installed-dev ## run the tests
 	@$(BIN)/pytest

@@ -17,8 +17,8 @@ from rich.table import Table
 
 from airsched_client import SchedulerClient, _calls
 from airsched_client._wire import ENCODINGS
-from benchmarks.channels import iid_channels
 from benchmarks.service import running_server
+from lab.channels import iid_channels
 
 SIZES = [(6, 20), (16, 100)]
 CALLS = 2000

@@ -20,7 +20,8 @@ from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters
 from app.scheduling.schedulers.exhaustive import ExhaustiveParameters
 from app.scheduling.schedulers.matching_pursuit import MatchingPursuitParameters
 from app.scheduling.types import ComplexArray
-from benchmarks.channels import iid_channels, iid_problems
+from lab.channels import iid_channels
+from lab.problems import iid_problems
 
 Solver = Callable[[Problem, Context], int]
 

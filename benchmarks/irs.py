@@ -1,6 +1,6 @@
 """Scheduling with a reflecting surface: how many devices, for which phases, and how fast.
 
-K = 20 devices and N = 6 antennas on the channels of :func:`benchmarks.channels.irs_problems`, the
+K = 20 devices and N = 6 antennas on the channels of :func:`lab.problems.irs_problems`, the
 same ones for every algorithm. Compare times only within one run.
 """
 
@@ -18,8 +18,9 @@ from app.scheduling.irs.phases import POLICIES, PhaseUpdate
 from app.scheduling.irs.schedulers.matching_pursuit import IrsMatchingPursuitParameters
 from app.scheduling.irs.schedulers.untuned import UntunedParameters
 from app.scheduling.kernels.joint_pursuit import joint_pursuit
-from benchmarks.channels import AMID_DEVICES, BESIDE_SERVER, irs_problems
-from tests.oracles import plain_joint_pursuit
+from lab.channels import AMID_DEVICES, BESIDE_SERVER
+from lab.oracles import plain_joint_pursuit
+from lab.problems import irs_problems
 
 GAMMAS_DB = (-17, -14, -11, -8, -5, -2)
 ELEMENTS = (16, 32, 64, 128)

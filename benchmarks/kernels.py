@@ -14,8 +14,8 @@ from rich.table import Table
 
 from app.scheduling import Problem
 from app.scheduling.kernels.pursuit import backward_pursuit
-from benchmarks.channels import iid_problems
-from tests.oracles import plain_pursuit
+from lab.oracles import plain_pursuit
+from lab.problems import iid_problems
 
 # antennas, devices, γ in dB, problems
 CASES = [

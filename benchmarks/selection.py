@@ -19,10 +19,9 @@ from app.scheduling import Parameters, Problem, solve
 from app.scheduling.schedulers.dc import DcParameters
 from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters
 from app.scheduling.schedulers.sdr import SdrParameters
-from benchmarks.channels import iid_problems, network_problems
-from experiments.network import SHIFT_DB
-from experiments.paper import curves
-from tests.oracles import plain_pursuit
+from lab.oracles import plain_pursuit
+from lab.paper import SHIFT_DB, curves
+from lab.problems import iid_problems, network_problems
 
 CHANNELS = 100
 # Other channels than those on which the constants of any algorithm were chosen.

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from experiments import paper
 from experiments.compare import largest_difference
 from experiments.figure import Curves, Figure, Measured, Scale
 from experiments.runner import Runner
 from experiments.selection import mean_active
+from lab import paper
 
 _CHANNELS: dict[Scale, int] = {"quick": 4000, "paper": 10_000}
 _GAMMAS_DB = {"gamma_5_db": 5.0, "gamma_0_db": 0.0}
@@ -37,7 +37,7 @@ def remarks(ours: Curves, papers: Curves) -> list[str]:
         f"- For δ < 0.9 the largest difference is {low.size:.2f} of a device ({low.where('δ')}).",
         f"- For δ > 0.9 it is {high.size:.2f} ({high.where('δ')}): from there on the paper's curve "
         "falls below its own Algorithm 1, by more than the noise of its 2000 channels. A plain "
-        "loop of SVDs (`tests/oracles/plain_pursuit.py`) gives our numbers.",
+        "loop of SVDs (`lab/oracles/plain_pursuit.py`) gives our numbers.",
     ]
 
 

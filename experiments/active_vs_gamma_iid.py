@@ -1,9 +1,9 @@
 """Figure 3: the mean number of active devices against γ, iid channels, K = 20, N = 6."""
 
-from experiments import paper
 from experiments.figure import Curves, Figure, Measured, Scale
 from experiments.runner import Runner
 from experiments.selection import FITTED_DELTA, SMALL_DELTA, mean_active, point
+from lab import paper
 
 _CHANNELS: dict[Scale, dict[str, int]] = {
     "quick": {"": 1000, "dc": 100, "sdr": 200, "sdr_served": 200},

@@ -1,11 +1,11 @@
 """Figure 9: the mean number of active devices against γ, the paper's network, K = 20, N = 6."""
 
-from experiments import paper
 from experiments.compare import largest_difference
 from experiments.figure import Curves, Figure, Measured, Scale
-from experiments.network import SHIFT_DB
 from experiments.runner import Runner
 from experiments.selection import mean_active, point
+from lab import paper
+from lab.paper import SHIFT_DB
 
 _CHANNELS: dict[Scale, dict[str, int]] = {
     "quick": {"": 500, "dc": 100},

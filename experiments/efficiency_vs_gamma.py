@@ -7,11 +7,11 @@ digits in place of CIFAR-10, on which one point takes hours.
 import numpy as np
 
 from airsched_client.federated.experiment import PERFECT
-from experiments import paper
 from experiments.figure import Curves, Figure, Measured, Scale
 from experiments.learning import CIFAR10, NOISE_VARIANCE, SEEDS, cifar10_runs, train_digits
-from experiments.network import SHIFT_DB
 from experiments.runner import Runner
+from lab import paper
+from lab.paper import SHIFT_DB
 
 _POLICIES = ("matching_pursuit", "dual_pursuit")
 _DIGITS = {"noise_variance": 1.0, "rounds": 15}

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 Scale = Literal["quick", "paper"]
 Backend = Literal["loky", "dask", "ray", "sequential"]
 Curves = dict[str, dict[float, float]]
-"""Series → x → value, as :func:`experiments.paper.curves` returns them."""
+"""Series → x → value, as :func:`lab.paper.curves` returns them."""
 
 
 _LABELS = {

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from airsched_client.client import SchedulerClient
-from airsched_client.federated.demo import service
 from airsched_client.federated.experiment import PERFECT, Experiment, Record
 from airsched_client.federated.loop import compare
 from airsched_client.federated.tasks import Task
 from experiments.figure import Curves, Figure, Measured, Scale, label
-from experiments.network import SHIFT_DB
 from experiments.runner import Runner, key
+from lab.paper import SHIFT_DB
+from lab.service import running_command
 
 GAMMA_DB = 15.0
 """The paper's, on its own axis."""
@@ -256,7 +256,7 @@ _REASONS = [
 
 def _train(experiment: Experiment, folder: Path, task: Task | None = None) -> list[Record]:
     """Run it with a service of its own."""
-    with service() as url, SchedulerClient(url) as scheduler:
+    with running_command(log_level="warning") as (_, url), SchedulerClient(url) as scheduler:
         return compare(experiment, scheduler, folder, resume=True, task=task)
 
 

@@ -5,10 +5,10 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments import paper
 from experiments.compare import largest_difference, rounded
 from experiments.drawing import draw
 from experiments.figure import Curves, Figure, Measured, Scale, label
+from lab import paper
 
 FOLDER = Path(__file__).parent
 _MANY_ROWS = 15
@@ -38,8 +38,8 @@ def write(figures: Sequence[Figure], folder: Path = FOLDER) -> Path:
         "# The paper's figures, ours beside them\n\n"
         "Written by `python -m experiments` from the points in `results/`; not to be edited. The "
         "paper is A. Bereyhi et al., *Matching Pursuit Based Scheduling for Over-the-Air Federated "
-        "Learning* (2022), its points are in `paper/`. In every picture ours is solid and filled, "
-        "the paper's dashed and hollow. `make figures` runs all at the `quick` scale, "
+        "Learning* (2022), its points are in `lab/paper/`. In every picture ours is solid and "
+        "filled, the paper's dashed and hollow. `make figures` runs all at the `quick` scale, "
         "`.venv/bin/python -m experiments NAME --scale paper` one at the paper's.\n"
     ]
     for figure in figures:

@@ -1,10 +1,10 @@
 """Figure 4: seconds for one schedule against γ, iid channels, K = 20, N = 6."""
 
-from experiments import paper
 from experiments.compare import ratios
 from experiments.figure import Curves, Figure, Measured, Scale
 from experiments.runner import Runner
 from experiments.selection import median_seconds, point
+from lab import paper
 
 _CHANNELS: dict[Scale, dict[str, int]] = {
     "quick": {"": 40, "dc_clarabel": 5},

@@ -1,11 +1,11 @@
 """Figure 10: seconds for one schedule against N (K = 20) and K (N = 6), the paper's network."""
 
-from experiments import paper
 from experiments.compare import ratios
 from experiments.figure import Curves, Figure, Measured, Scale
-from experiments.network import SHIFT_DB
 from experiments.runner import Runner
 from experiments.selection import median_seconds, point
+from lab import paper
+from lab.paper import SHIFT_DB
 
 _CHANNELS: dict[Scale, dict[str, int]] = {
     "quick": {"": 40, "dc_clarabel": 2},

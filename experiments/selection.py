@@ -8,8 +8,8 @@ from threadpoolctl import threadpool_limits
 
 from app.compilation import SMALL
 from app.scheduling import Problem, schedulers_of, solve
-from benchmarks.channels import iid_problems, network_problems
 from experiments.runner import Runner
+from lab.problems import iid_problems, network_problems
 
 Model = Literal["iid", "network"]
 Call = dict[str, Any]

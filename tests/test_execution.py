@@ -13,8 +13,8 @@ from app.main import create_app
 from app.scheduling import SCHEDULERS, Context, DeadlineExceededError, Problem, solve
 from app.scheduling.schedulers.matching_pursuit import MatchingPursuitParameters
 from app.settings import Settings
+from lab.channels import iid_channels
 from tests.api.bodies import packed
-from tests.channels import iid_channels
 
 SMALL = Problem(np.eye(2), np.ones(2), gamma=1.0)
 LONG = Problem(

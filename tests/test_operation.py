@@ -11,12 +11,12 @@ import numpy as np
 
 from airsched_client import SchedulerClient
 from app.settings import Settings
-from benchmarks.service import running_command
+from lab.channels import iid_channels
+from lab.processes import serving, solvers
+from lab.service import running_command
 from tests.api.bodies import nested
 from tests.api.test_observer import counted
-from tests.channels import iid_channels
 from tests.conftest import running_service
-from tests.processes import serving, solvers
 
 BODY = {"channels": nested([[1, 2, 0.1]]), "gamma": 1}
 

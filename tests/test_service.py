@@ -8,7 +8,7 @@ from numba.core.dispatcher import Dispatcher
 
 from app.compilation import compile_kernels
 from app.scheduling import Context, kernels, schedulers_of, solve
-from tests.channels import random_irs_problem, random_problem
+from lab.problems import random_irs_problem, random_problem
 
 
 def compiled_signatures():

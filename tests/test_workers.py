@@ -17,9 +17,9 @@ from app.execution import AbandonedError, Executor
 from app.scheduling import SCHEDULERS, Context, DeadlineExceededError, Problem, solve
 from app.settings import Settings
 from app.workers import Job, WorkerDiedError, Workers
-from tests import processes
+from lab import processes
+from lab.channels import iid_channels
 from tests.api.bodies import packed
-from tests.channels import iid_channels
 from tests.conftest import running_service
 
 QUICK = Problem(iid_channels(np.random.default_rng(60), 6, 20), np.ones(20), gamma=0.4)

@@ -28,7 +28,8 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks.load_test.cases import CASES
-from benchmarks.service import MSGPACK, running_command
+from benchmarks.service import MSGPACK
+from lab.service import running_command
 
 CLIENTS = (1, 2, 4, 8, 16, 32)
 ROUNDS = 2

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from app.api.responses import BatchAnswer
+from lab.channels import iid_channels
 from tests.api.bodies import nested, packed
-from tests.channels import iid_channels
 
 RNG = np.random.default_rng(130)
 CHANNELS = np.stack([iid_channels(RNG, 4, 9) for _ in range(7)])

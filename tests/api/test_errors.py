@@ -12,8 +12,8 @@ import pytest
 from app.api.problems import ProblemDetail
 from app.main import create_app
 from app.settings import Settings
+from lab.channels import iid_channels
 from tests.api.bodies import nested, packed
-from tests.channels import iid_channels
 from tests.conftest import running_service
 
 H = {"real": [[1, 0.5], [0.2, 1]], "imag": [[0, 0.1], [0, 0]]}

@@ -13,10 +13,10 @@ from app.api.responses import IrsScheduleAnswer
 from app.scheduling import IRS_SCHEDULERS, Context, IrsProblem, solve
 from app.scheduling.irs.schedulers.matching_pursuit import IrsMatchingPursuitParameters
 from app.settings import Settings
+from lab.channels import iid_channels
 from tests.api.bodies import nested, packed, unpacked
 from tests.api.test_errors import assert_problem
 from tests.api.test_extremes import extreme
-from tests.channels import iid_channels
 from tests.conftest import running_service
 
 RNG = np.random.default_rng(120)

@@ -9,8 +9,8 @@ import pytest
 from app.api.responses import ScheduleAnswer
 from app.scheduling import SCHEDULERS, Problem, solve
 from app.scheduling.schedulers.matching_pursuit import MatchingPursuitParameters
+from lab.channels import iid_channels
 from tests.api.bodies import nested, packed, unpacked
-from tests.channels import iid_channels
 
 CHANNELS = iid_channels(np.random.default_rng(30), 4, 8)
 ASK = {"channels": nested(CHANNELS), "gamma_db": 1.0}

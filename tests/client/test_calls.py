@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from airsched_client import IrsSchedule, UnexpectedAnswerError
+from lab.channels import iid_channels
 from tests.api.bodies import nested, packed, unpacked
-from tests.channels import iid_channels
 
 RNG = np.random.default_rng(61)
 MEDIA_TYPES = {"msgpack": "application/msgpack", "json": "application/json"}

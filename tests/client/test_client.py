@@ -20,7 +20,7 @@ from app.scheduling import SCHEDULERS, Context, Problem, solve
 from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters
 from app.scheduling.schedulers.matching_pursuit import MatchingPursuitParameters
 from app.settings import Settings
-from tests.channels import iid_channels
+from lab.channels import iid_channels
 from tests.conftest import running_service
 
 CHANNELS = iid_channels(np.random.default_rng(60), 6, 20)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from app.scheduling import SCHEDULERS, Context, Problem, solve
-from tests.channels import iid_channels
+from lab.channels import iid_channels
 from tests.client.callers import CALLERS
 
 ANTENNAS, DEVICES, ELEMENTS = 4, 10, 8

@@ -13,7 +13,6 @@ from experiments import (
     active_vs_gamma_network,
     efficiency_vs_gamma,
     learning,
-    paper,
     report,
     runtime_vs_gamma_iid,
     runtime_vs_size,
@@ -23,6 +22,7 @@ from experiments.compare import largest_difference, ratios, rounded
 from experiments.figure import Figure, Measured
 from experiments.runner import Runner
 from experiments.selection import SEED
+from lab import paper
 from tests.client.federated.test_tasks import batches
 from tests.experiments.test_runner import plain_counts
 
@@ -96,7 +96,9 @@ def test_runtime_is_measured_one_after_the_other(runner, tmp_path, monkeypatch, 
 @pytest.fixture
 def running(service_url, monkeypatch):
     """Let learning ask the service of the tests, in place of starting one for every call."""
-    monkeypatch.setattr(learning, "service", lambda: nullcontext(service_url))
+    monkeypatch.setattr(
+        learning, "running_command", lambda **settings: nullcontext((None, service_url))
+    )
 
 
 @pytest.mark.usefixtures("running")

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from experiments.runner import Runner, backend, key
 from experiments.selection import count_active
-from tests.oracles import plain_pursuit
+from lab.oracles import plain_pursuit
 
 
 def square(number, log=None, worst=None):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from benchmarks.service import running_command
+from lab.service import running_command
 
 # `make fuzz` asks for it.
 settings.register_profile(

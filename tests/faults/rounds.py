@@ -6,8 +6,8 @@ import httpx
 import numpy as np
 
 from app.scheduling import Problem, solve
+from lab.channels import iid_channels
 from tests.api.bodies import packed, unpacked
-from tests.channels import iid_channels
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 
-from benchmarks.service import running_command
+from lab.processes import serving, solvers
+from lab.service import running_command
 from tests.faults.rounds import known_round
-from tests.processes import serving, solvers
 
 CLIENTS = 4
 

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 
-from benchmarks.service import running_command
+from lab.service import running_command
 from tests.faults.rounds import known_round
 
 TAKEN = 4

@@ -11,8 +11,8 @@ import schemathesis
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
+from lab.channels import iid_channels
 from tests.api.bodies import nested
-from tests.channels import iid_channels
 
 # What fits the document may still be refused: shapes that disagree, two tolerances. That is what
 # test_consistent_bodies is for.

@@ -11,7 +11,7 @@ import httpx
 import psutil
 import pytest
 
-from benchmarks.service import running_command
+from lab.service import running_command
 from tests.faults.rounds import known_round
 
 SECONDS = int(os.environ.get("SOAK_SECONDS", "300"))

@@ -26,7 +26,7 @@ from app.scheduling.schedulers.ordered import (
 )
 from app.scheduling.schedulers.sdr import SdrParameters
 from app.scheduling.servability import Servability
-from tests.channels import random_unitary
+from lab.channels import random_unitary
 
 BASELINES = ("dc", "sdr", "random", "round_robin", "proportional_fair", "exhaustive")
 ORDERED = ("random", "round_robin", "proportional_fair")

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from app.scheduling import SCHEDULERS, Context, Problem, solve, verify
-from tests.channels import iid_channels, random_problem, random_unitary
+from lab.channels import iid_channels, random_unitary
+from lab.problems import random_problem
 
 VARIANTS = [
     pytest.param(name, parameters, id=f"{name}-{'-'.join(map(str, vars(parameters).values()))}")

@@ -5,7 +5,8 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from app.scheduling import SCHEDULERS, Problem, solve, verify
-from tests.channels import iid_channels, random_problem
+from lab.channels import iid_channels
+from lab.problems import random_problem
 
 
 def error_at(problem, schedule, inverse):

@@ -7,7 +7,7 @@ from app.scheduling.problem import Problem
 from app.scheduling.scheduler import Context, DeadlineExceededError, InvalidParameterError
 from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters, select
 from app.scheduling.solver import solve
-from tests.channels import iid_channels
+from lab.channels import iid_channels
 
 
 def random_problem(rng, antennas, devices, gamma, **options):

@@ -5,7 +5,7 @@ import pytest
 
 from app.scheduling.kernels.eigen import principal_eigenvector
 from app.scheduling.kernels.gram import reweigh
-from tests.channels import iid_channels, random_unitary
+from lab.channels import iid_channels, random_unitary
 
 
 def principal(matrix, start):

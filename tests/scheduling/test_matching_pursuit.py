@@ -5,9 +5,10 @@ import pytest
 
 from app.scheduling import Context, DeadlineExceededError, Problem, solve
 from app.scheduling.schedulers.matching_pursuit import MatchingPursuitParameters, select
-from experiments.paper import curves
-from tests.channels import iid_channels, random_problem
-from tests.oracles import plain_pursuit
+from lab.channels import iid_channels
+from lab.oracles import plain_pursuit
+from lab.paper import curves
+from lab.problems import random_problem
 
 SEARCHES = ("backward", "forward", "bidirectional")
 

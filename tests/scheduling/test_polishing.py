@@ -9,7 +9,7 @@ from app.scheduling.polishing import polish
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import Context
 from app.scheduling.schedulers.matching_pursuit import MatchingPursuitParameters, select
-from tests.channels import iid_channels
+from lab.channels import iid_channels
 
 NEVER = np.zeros(1, np.bool_)
 

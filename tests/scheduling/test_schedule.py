@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from app.scheduling import Problem, VerificationError, solve, verify
-from tests.channels import iid_channels
+from lab.channels import iid_channels
 
 
 @pytest.fixture(scope="module")

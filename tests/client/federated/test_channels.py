@@ -10,7 +10,7 @@ from airsched_client.federated.partition import (
     data_sizes,
 )
 from app.scheduling import Problem, solve
-from experiments.paper import curves
+from lab.paper import curves
 
 
 def network(seed=0, **parameters):

@@ -99,7 +99,7 @@ def test_every_leaves_out_what_takes_fewer_devices(service_url, tmp_path, capsys
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_the_demonstration_can_be_interrupted(tmp_path, how):
     process = subprocess.Popen(
-        [sys.executable, "-m", "airsched_client.federated.demo", "--output", str(tmp_path)],
+        [sys.executable, "-m", "examples.demo", "--output", str(tmp_path)],
         stdout=subprocess.DEVNULL,
         start_new_session=True,
     )

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from app.scheduling import IRS_SCHEDULERS, Context, IrsProblem, solve, verify
-from tests.channels import iid_channels, random_irs_problem
+from lab.channels import iid_channels
+from lab.problems import random_irs_problem
 
 VARIANTS = [
     pytest.param(name, parameters, id=f"{name}-{'-'.join(map(str, vars(parameters).values()))}")

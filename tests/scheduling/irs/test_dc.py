@@ -7,7 +7,7 @@ import pytest
 
 from app.scheduling import InvalidProblemError, IrsProblem, solve
 from app.scheduling.irs.lifted import GAP, lifted_phases
-from tests.channels import iid_channels
+from lab.channels import iid_channels
 
 
 def reference_value(rows, weights, linear):

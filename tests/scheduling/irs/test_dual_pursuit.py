@@ -9,7 +9,8 @@ from app.scheduling import IRS_SCHEDULERS, Context, DeadlineExceededError, IrsPr
 from app.scheduling.irs.schedulers import dual_pursuit as module
 from app.scheduling.irs.schedulers.dual_pursuit import IrsDualPursuitParameters
 from app.scheduling.kernels.joint_level import raise_level
-from tests.channels import iid_channels, random_irs_problem
+from lab.channels import iid_channels
+from lab.problems import random_irs_problem
 
 
 def test_never_fewer_than_algorithm_2_or_than_without_tuning_on_any_instance():

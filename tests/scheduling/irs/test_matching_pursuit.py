@@ -8,8 +8,9 @@ import pytest
 from app.scheduling import Context, DeadlineExceededError, IrsProblem, solve
 from app.scheduling.irs.phases import PhaseGrid
 from app.scheduling.irs.schedulers.matching_pursuit import IrsMatchingPursuitParameters
-from tests.channels import iid_channels, random_irs_problem
-from tests.oracles import plain_joint_pursuit
+from lab.channels import iid_channels
+from lab.oracles import plain_joint_pursuit
+from lab.problems import random_irs_problem
 
 
 @pytest.mark.parametrize("policy", ["mm", "bcd"])

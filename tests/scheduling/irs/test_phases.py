@@ -11,8 +11,9 @@ from app.scheduling.irs.phases import POLICIES, PhaseGrid
 from app.scheduling.kernels import surface as kernels
 from app.scheduling.kernels.joint_level import raise_level
 from app.scheduling.kernels.pursuit import principal_receiver
-from tests.channels import iid_channels, random_irs_problem
-from tests.oracles import plain_joint_pursuit
+from lab.channels import iid_channels
+from lab.oracles import plain_joint_pursuit
+from lab.problems import random_irs_problem
 
 every_policy = pytest.mark.parametrize("policy", POLICIES)
 NEVER = np.zeros(1, np.bool_)

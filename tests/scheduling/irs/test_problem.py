@@ -11,7 +11,8 @@ from app.scheduling import (
     solve,
     verify,
 )
-from tests.channels import iid_channels, random_irs_problem
+from lab.channels import iid_channels
+from lab.problems import random_irs_problem
 
 GOOD = {
     "direct": np.ones((2, 3)),

@@ -1,13 +1,13 @@
 """Algorithm 2 the plain way: a full SVD for the receiver, the matrix Q for the phases.
 
-Written from the paper's formulas, independently of the kernels: the reference they must agree with,
-and the one that the benchmarks measure them against.
+Written from the paper's formulas, independently of the kernels: the reference that the tests check
+them against and the benchmarks compare their speed with.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.oracles.plain_pursuit import first_receiver, largest, principal, violations
+from lab.oracles.plain_pursuit import first_receiver, largest, principal, violations
 
 CONVERGED = 1e-3
 MOST_STEPS = 50
@@ -39,6 +39,7 @@ def quadratic_form(
 
 
 def value(form: tuple[Complex, Complex, float], phases: Complex) -> float:
+    """Return Σ_k w_k|h_k(μ)ᴴc|² for these phases μ."""
     matrix, linear, constant = form
     return float((phases.conj() @ (matrix @ phases + 2 * linear)).real) + constant
 

@@ -1,7 +1,7 @@
-"""Matching pursuit the plain way: one full SVD of H√W an iteration, nothing compiled or updated.
+"""Matching pursuit the plain way: a full SVD of H√W per iteration, nothing compiled or updated.
 
-Written from the paper's Algorithm 1, independently of the kernels: the reference they must agree
-with, and the one that the benchmarks measure them against.
+Written from the paper's Algorithm 1, independently of the kernels: the reference that the tests
+check them against and the benchmarks compare their speed with.
 """
 
 import numpy as np
@@ -35,14 +35,14 @@ def first_receiver(channels: NDArray[np.complex128]) -> NDArray[np.complex128]:
         orthogonal = abs(overlap) <= 1e-9 * np.linalg.norm(channel) * np.linalg.norm(total)
         total = total + channel * (1 if orthogonal else overlap / abs(overlap))
     norm = np.linalg.norm(total)
-    return total / norm if norm else np.eye(channels.shape[0])[0].astype(complex)
+    return np.asarray(total / norm if norm else np.eye(channels.shape[0])[0], complex)
 
 
 def violations(
     channels: NDArray[np.complex128], required: NDArray[np.float64], c: NDArray[np.complex128]
 ) -> NDArray[np.float64]:
     """F_k/γ, with values that are zero but for rounding set to zero."""
-    value = required - np.abs(channels.conj().T @ c) ** 2
+    value: NDArray[np.float64] = required - np.abs(channels.conj().T @ c) ** 2
     value[np.abs(value) <= TOLERANCE * required] = 0
     return value
 

@@ -1,0 +1,35 @@
+"""``make demo``: start a service, train a digit classifier with six scheduling policies, stop it.
+
+Needs both the service and ``airsched-client[federated]``. The service is a process of its own and
+is called over HTTP, like any other.
+"""
+
+import signal
+import sys
+from types import FrameType
+
+from airsched_client.federated.__main__ import main as federated
+from lab.service import running_command
+
+_POLICIES = ("perfect", "dual_pursuit", "matching_pursuit", "sdr", "random", "all_devices")
+
+
+def main() -> int:
+    """Run the demonstration with further options of the command; return its exit status."""
+    # `make` forwards SIGTERM unchanged: handle it like Ctrl-C.
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        with running_command(log_level="warning") as (_, url):
+            return federated(
+                ["--url", url, "--policies", *_POLICIES, "--seeds", *"01234", *sys.argv[1:]]
+            )
+    except KeyboardInterrupt:
+        return 130
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main())

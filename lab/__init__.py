@@ -1,0 +1,1 @@
+"""What experiments, benchmarks and tests share: channels, oracles, the paper, a service."""

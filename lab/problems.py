@@ -1,0 +1,111 @@
+"""Problems: the settings of the paper, one with a surface, and random ones that vary everything."""
+
+from typing import Any
+
+import numpy as np
+
+from airsched_client.federated.channels import Network, NetworkParameters
+from airsched_client.federated.partition import (
+    PartitionParameters,
+    aggregation_weights,
+    data_sizes,
+)
+from app.scheduling import IrsProblem, Problem
+from app.scheduling.types import RealArray
+from lab.channels import BESIDE_SERVER, iid_channels, irs_channels
+
+
+def iid_problems(
+    count: int, antennas: int, devices: int, gamma_db: float, seed: int = 0
+) -> list[Problem]:
+    """Return ``count`` problems with independent channels and unit weights, the same every time."""
+    rng = np.random.default_rng(seed)
+    return [
+        Problem(iid_channels(rng, antennas, devices), np.ones(devices), 10 ** (gamma_db / 10))
+        for _ in range(count)
+    ]
+
+
+def network_problems(
+    count: int, antennas: int, devices: int, gamma_db: float, seed: int = 0
+) -> list[Problem]:
+    """Return ``count`` rounds of the paper's network, the same every time.
+
+    Each has its own places, fading and data sizes; weights have mean one.
+    """
+    problems = []
+    for index in range(count):
+        rng = np.random.default_rng([seed, index])
+        parameters = NetworkParameters(devices=devices, antennas=antennas)
+        channels = Network(parameters, rng).fade(rng).direct
+        weights = aggregation_weights(data_sizes(50_000, devices, PartitionParameters(), rng))
+        problems.append(Problem(channels, weights, 10 ** (gamma_db / 10)))
+    return problems
+
+
+def irs_problems(
+    count: int,
+    elements: int,
+    gamma_db: float,
+    seed: int = 0,
+    *,
+    phase_bits: int | None = None,
+    place: RealArray = BESIDE_SERVER,
+) -> list[IrsProblem]:
+    """Return ``count`` problems with a surface, K = 20, N = 6, unit weights, the same every time.
+
+    The channels are those of :func:`lab.channels.irs_channels`.
+    """
+    rng = np.random.default_rng(seed)
+    gamma = 10 ** (gamma_db / 10)
+    return [
+        IrsProblem(*channels, np.ones(20), gamma, phase_bits=phase_bits)
+        for channels in (irs_channels(rng, 6, 20, elements, place) for _ in range(count))
+    ]
+
+
+def random_problem(
+    rng: np.random.Generator, max_devices: int | None = None, **fixed: Any
+) -> Problem:
+    """Return any size from 1×1, 30 dB of path loss, unequal weights, any tolerance that matters.
+
+    Parameters
+    ----------
+    max_devices
+        Upper limit on K; at most 24 in any case.
+    fixed
+        Arguments of :class:`Problem` that are not drawn.
+    """
+    antennas = int(rng.integers(1, 9))
+    devices = int(rng.integers(1, 1 + min(24, max_devices or 24)))
+    channels = iid_channels(rng, antennas, devices) * 10 ** rng.uniform(-1.5, 0, devices)
+    arguments: dict[str, Any] = {
+        "channels": channels,
+        "weights": 10 ** rng.uniform(-0.5, 0.5, devices),
+        "gamma": 10 ** rng.uniform(-1, 2.5),
+        "power": 10 ** rng.uniform(-1, 1),
+        "noise_variance": 10 ** rng.uniform(-1, 1),
+        **fixed,
+    }
+    return Problem(**arguments)
+
+
+def random_irs_problem(
+    rng: np.random.Generator, max_devices: int | None = None, **fixed: Any
+) -> IrsProblem:
+    """As :func:`random_problem`, with a surface anywhere from weak to dominant."""
+    plain = random_problem(rng, max_devices)
+    elements = int(rng.integers(1, 13))
+    arguments: dict[str, Any] = {
+        "direct": plain.channels,
+        "irs_to_server": iid_channels(rng, plain.antennas, elements),
+        "devices_to_irs": iid_channels(rng, elements, plain.devices)
+        * 10 ** rng.uniform(-1.5, 0, plain.devices),
+        "weights": plain.weights,
+        "gamma": plain.gamma,
+        "power": plain.power,
+        "noise_variance": plain.noise_variance,
+        "phase_bits": [None, None, 1, 2, 3][rng.integers(5)],
+        **fixed,
+    }
+    return IrsProblem(**arguments)

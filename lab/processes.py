@@ -1,0 +1,39 @@
+"""Find the processes of a service from outside."""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+
+import psutil
+
+
+def below(process: int) -> dict[int, int]:
+    """Return the niceness of every live descendant of ``process``, by its id."""
+    found = {}
+    for child in _descendants(process):
+        with suppress(psutil.NoSuchProcess):
+            if child.status() != psutil.STATUS_ZOMBIE:
+                found[child.pid] = int(child.nice())
+    return found
+
+
+def solvers(process: int) -> set[int]:
+    """Return the solver processes below ``process``: nicer than all others."""
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    return {child for child, nice in below(process).items() if nice > own}
+
+
+def serving(process: int) -> list[int]:
+    """Return the uvicorn workers below ``process``, a supervisor that spawned them."""
+    return [child.pid for child in _descendants(process) if "spawn_main" in _command(child)]
+
+
+def _descendants(process: int) -> Iterator[psutil.Process]:
+    with suppress(psutil.NoSuchProcess):
+        yield from psutil.Process(process).children(recursive=True)
+
+
+def _command(process: psutil.Process) -> str:
+    with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
+        return " ".join(process.cmdline())
+    return ""
