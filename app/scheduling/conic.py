@@ -30,8 +30,15 @@ MOST_COEFFICIENTS = 200_000
 INFEASIBILITY = 1e-4
 """The largest slack of a solution that must have none."""
 
-_OPTIONS: dict[str, dict[str, Any]] = {"clarabel": {}, "scs": {"eps": 1e-7}}
-"""What each solver is given beside the programme: Clarabel's defaults are accurate, SCS's not."""
+_ATTEMPTS: dict[str, tuple[dict[str, Any], ...]] = {
+    "clarabel": ({}, {"equilibrate_enable": False}),
+    "scs": ({"eps": 1e-7},),
+}
+"""Options of each solver, in the order in which they are tried until one does not fail.
+
+Clarabel's defaults are accurate, SCS's are not. Now and then Clarabel's first step fails on a
+harmless programme; then it succeeds without rescaling it.
+"""
 
 
 def solve_conic(
@@ -121,17 +128,19 @@ class _Programme:
     ) -> RealArray | None:
         """Return (2N, 2N) Y as the solver leaves it, or None."""
         self._gains.value, self._weights.value, self._linear.value = gains, weights, linear
-        with warnings.catch_warnings():
-            # Of inaccurate solutions: they are made feasible by whoever asked.
-            warnings.simplefilter("ignore")
-            try:
-                # From scratch: the answer must not depend on what was asked before.
-                self._problem.solve(solver=solver.upper(), warm_start=False, **_OPTIONS[solver])
-            except self._failure:
-                return None
-        # Infeasible programmes leave None.
-        value: RealArray | None = self._matrix.value
-        return value
+        for options in _ATTEMPTS[solver]:
+            with warnings.catch_warnings():
+                # About inaccurate solutions: the caller makes them feasible.
+                warnings.simplefilter("ignore")
+                try:
+                    # From scratch: the answer must not depend on what was solved before.
+                    self._problem.solve(solver=solver.upper(), warm_start=False, **options)
+                except self._failure:
+                    continue
+            # None if the programme is infeasible.
+            value: RealArray | None = self._matrix.value
+            return value
+        return None
 
 
 def _gains(rows: ComplexArray) -> RealArray:
