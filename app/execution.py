@@ -21,7 +21,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from app import metrics
 from app.scheduling import (
@@ -53,17 +53,11 @@ Gone = Callable[[], Awaitable[None]]
 
 
 class OverloadedError(Exception):
-    """There is more to do than can wait.
+    """Base of the errors that refuse a request because there is too much to do."""
 
-    Parameters
-    ----------
-    reason
-        ``queue`` if solves wait, ``concurrency`` if there are too many requests of any kind.
-    """
 
-    def __init__(self, reason: Literal["queue", "concurrency"]) -> None:
-        super().__init__(reason)
-        self.reason = reason
+class QueueFullError(OverloadedError):
+    """As many solves are waiting as may wait."""
 
 
 class AbandonedError(Exception):
@@ -107,7 +101,7 @@ class Executor:
         ------
         DeadlineExceededError
             There is no answer by then.
-        OverloadedError
+        QueueFullError
             The queue is full; nothing was done.
         AbandonedError
             ``gone`` returned before there was an answer.
@@ -189,7 +183,7 @@ class _Lane:
     ) -> Schedules:
         """Wait for ``work``, and ``interrupt`` it when nobody waits for it any more."""
         if self._waiting >= self._most_waiting():
-            raise OverloadedError("queue")
+            raise QueueFullError
         loop = asyncio.get_running_loop()
         self._count(1)
         future = self._threads.submit(work)

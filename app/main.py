@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from starlette.routing import Route
 
 from app import __version__
-from app.api import openapi, problems, routes, tracing
+from app.api import error_responses, openapi, routes, tracing
 from app.api.observer import Observer
 from app.service import Service
 from app.settings import Settings
@@ -41,7 +41,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.state.service = service
     routes.install(app, settings)
-    problems.install(app)
+    error_responses.install(app)
     paths = frozenset(route.path for route in app.routes if isinstance(route, Route))
     annotate = tracing.annotate if settings.tracing else None
     app.add_middleware(Observer, routes=paths, quiet=paths & routes.PROBES, annotate=annotate)

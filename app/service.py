@@ -15,7 +15,11 @@ from app.settings import Settings
 
 
 class NotReadyError(Exception):
-    """The service takes no requests yet, or soon no more; the message says which."""
+    """The service is starting or stopping; the message says which."""
+
+
+class ConcurrencyLimitError(OverloadedError):
+    """As many requests are in progress as may be."""
 
 
 class Service:
@@ -60,9 +64,9 @@ class Service:
         solve(SMALL)
 
     def enter(self) -> None:
-        """Count a request in; :class:`OverloadedError` if there are too many."""
+        """Count a request in; :class:`ConcurrencyLimitError` if there are too many."""
         if self._in_progress >= self.settings.max_concurrency:
-            raise OverloadedError("concurrency")
+            raise ConcurrencyLimitError
         self._in_progress += 1
 
     def leave(self) -> None:

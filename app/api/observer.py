@@ -1,4 +1,4 @@
-"""Sees every request from outside: its id, its metrics, its line in the log, safe headers."""
+"""Wraps every request: its id, its metrics, its line in the log, safe headers."""
 
 import logging
 import random
@@ -7,14 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import metrics
-from app.api.problems import failure
+from app.api.error_responses import respond
+from app.api.errors import Cause
 from app.logs import logger
 
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
-"""What is taken for an id from outside: nothing that could forge a line of a log."""
+"""Ids accepted from outside: nothing that could forge a line of the log."""
 
 SAFE_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -26,22 +28,26 @@ _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE"
 
 
 class Observation:
-    """What becomes known of a request while it is answered; the routes fill it in."""
+    """What is learnt about a request while it is answered; the routes fill it in."""
 
-    __slots__ = ("active", "algorithm", "devices", "request_id", "solve_seconds")
+    __slots__ = ("active", "algorithm", "cause", "devices", "request_id", "solve_seconds")
 
     active: Sequence[int]
-    """Of each round, how many devices were scheduled."""
+    """How many devices were scheduled, per round."""
+
+    cause: str
+    """Of an error: its slug in the table of errors."""
 
     def __init__(self, request_id: str) -> None:
         self.request_id = request_id
         self.algorithm = ""
+        self.cause = ""
         self.devices: int | None = None
         self.active = ()
         self.solve_seconds: float | None = None
 
     def fields(self, status: int, seconds: float) -> dict[str, Any]:
-        """Return what is worth a line: what is not known is left out."""
+        """Return what the log line says; what is not known is left out."""
         known = {
             "request_id": self.request_id,
             "status": status,
@@ -49,6 +55,8 @@ class Observation:
         }
         if self.algorithm:
             known["algorithm"] = self.algorithm
+        if self.cause:
+            known["cause"] = self.cause
         if self.devices is not None:
             known["devices"] = self.devices
         if self.active:
@@ -64,11 +72,11 @@ class Observer:
     Parameters
     ----------
     routes
-        Paths that metrics are kept for; all others count as one.
+        Paths with metrics of their own; all others are counted together.
     quiet
-        Those of them whose requests are only logged at the level ``debug``: probes.
+        Those whose requests are logged only at level ``debug``: probes.
     annotate
-        Told what the log is told of a request, when its answer begins.
+        Called with what the log says about a request, when its answer begins.
     """
 
     def __init__(
@@ -90,7 +98,7 @@ class Observer:
             return
         started = perf_counter()
         observation = scope["observation"] = Observation(_request_id(scope))
-        # Of a client that has gone before its answer; nginx's number for it.
+        # nginx's status for a client that left before its answer.
         status = 499
 
         async def observed(message: Message) -> None:
@@ -114,7 +122,8 @@ class Observer:
                 extra={"fields": {"request_id": observation.request_id}},
             )
             if status == 499:
-                await failure(scope)(scope, receive, observed)
+                response = respond(Request(scope), Cause.INTERNAL, error)
+                await response(scope, receive, observed)
         finally:
             self._record(scope, observation, status, perf_counter() - started)
 
@@ -137,7 +146,7 @@ class Observer:
 
 
 def _request_id(scope: Scope) -> str:
-    """Return the id that the request brings, if it is one, or a new one."""
+    """Return the id that the request carries if it is acceptable, otherwise a new one."""
     for name, value in scope["headers"]:
         if name == b"x-request-id" and REQUEST_ID.fullmatch(value):
             return str(value, "ascii")

@@ -1,7 +1,8 @@
-"""The OpenAPI document: bodies that the routes read themselves, two media types, problems."""
+"""The OpenAPI document: two media types for bodies, the table of errors, examples that work."""
 
+import json
 from collections.abc import Sequence
-from http import HTTPStatus
+from itertools import groupby
 from typing import Any
 
 from fastapi import FastAPI
@@ -10,8 +11,24 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 from starlette.routing import BaseRoute
 
-from app.api import problems, wire
-from app.api.problems import ProblemDetail
+from app.api import error_responses, wire
+from app.api.error_responses import ProblemDetail
+from app.api.errors import Cause, Route
+from app.api.examples import EXAMPLES
+
+CONTACT = {"name": "The airsched developers"}
+SERVERS = [{"url": "/", "description": "The service that serves this document."}]
+TAGS = [
+    {"name": "scheduling", "description": "Which devices take part in a round, and how."},
+    {"name": "health", "description": "For probes and monitoring; these routes take no key."},
+]
+BEARER = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "One of the keys in AIRSCHED_API_KEYS. An open service needs none.",
+}
+OPTIONAL_KEY: list[dict[str, list[str]]] = [{"key": []}, {}]
+"""A key, or none if the service is open."""
 
 _REFERENCE = "#/components/schemas/{model}"
 _described: dict[str, type[BaseModel]] = {}
@@ -19,13 +36,15 @@ _described: dict[str, type[BaseModel]] = {}
 
 def body(model: type[BaseModel]) -> dict[str, Any]:
     """Return the ``openapi_extra`` of a route that reads ``model`` from JSON or MessagePack."""
-    return {"requestBody": {"required": True, "content": _content(model, wire.JSON, wire.MSGPACK)}}
+    content = _content(model, wire.JSON, wire.MSGPACK)
+    content[wire.JSON]["examples"] = EXAMPLES[model]
+    return {"requestBody": {"required": True, "content": content}, "security": OPTIONAL_KEY}
 
 
-def answers(model: type[BaseModel], *statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the ``responses`` of such a route: ``model``, or a problem with these statuses."""
+def answers(model: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
+    """Return the ``responses`` of a scheduling route: ``model``, or one of the errors."""
     answer = {
-        "description": "The answer, in the media type that Accept names",
+        "description": "The answer, in the media type that Accept asks for",
         "content": _content(model, wire.JSON, wire.MSGPACK),
         "headers": {
             "Server-Timing": {
@@ -34,18 +53,37 @@ def answers(model: type[BaseModel], *statuses: int) -> dict[int | str, dict[str,
             }
         },
     }
-    return {200: answer, **errors(*statuses)}
+    return {200: answer, **errors("schedule")}
 
 
-def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the ``responses`` of a route for these error statuses."""
+def errors(route: Route) -> dict[int | str, dict[str, Any]]:
+    """Return the ``responses`` for the errors that the table lists for ``route``."""
+    listed = sorted(
+        (cause for cause in Cause if route in cause.value.routes),
+        key=lambda cause: cause.value.status,
+    )
     return {
-        status: {
-            "description": HTTPStatus(status).phrase,
-            "content": _content(ProblemDetail, problems.MEDIA_TYPE),
-        }
-        for status in statuses
+        status.value: _error(list(causes))
+        for status, causes in groupby(listed, lambda cause: cause.value.status)
     }
+
+
+def _error(causes: Sequence[Cause]) -> dict[str, Any]:
+    described = [
+        f"- `{cause.type}`: {cause.value.title}{' (retryable)' if cause.value.retryable else ''}"
+        for cause in causes
+    ]
+    answer = {
+        "description": "\n".join(described),
+        "content": _content(ProblemDetail, error_responses.MEDIA_TYPE),
+    }
+    headers = {
+        name: {"schema": {"type": "string", "examples": [value]}}
+        for cause in causes
+        for name, value in cause.value.headers.items()
+        if name != "Connection"
+    }
+    return {**answer, "headers": headers} if headers else answer
 
 
 def document(app: FastAPI, more_routes: Sequence[BaseRoute]) -> dict[str, Any]:
@@ -56,16 +94,23 @@ def document(app: FastAPI, more_routes: Sequence[BaseRoute]) -> dict[str, Any]:
             version=app.version,
             description=app.description,
             routes=[*more_routes, *app.routes],
+            tags=TAGS,
+            servers=SERVERS,
+            contact=CONTACT,
         )
         _, definitions = models_json_schema(
             [(model, "validation") for model in _described.values()], ref_template=_REFERENCE
         )
         components = schema.setdefault("components", {})
-        schemas = {**components.get("schemas", {}), **definitions["$defs"]}
-        components["schemas"] = dict(sorted(schemas.items()))
-        components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
-        # A key, or none where the service is open.
-        schema["security"] = [{}, {"key": []}]
+        components["schemas"] = {**components.get("schemas", {}), **definitions["$defs"]}
+        # Pydantic also defines base classes that nothing refers to.
+        text = json.dumps(schema)
+        components["schemas"] = {
+            name: definition
+            for name, definition in sorted(components["schemas"].items())
+            if f'"{_REFERENCE.format(model=name)}"' in text
+        }
+        components["securitySchemes"] = {"key": BEARER}
         app.openapi_schema = schema
     return app.openapi_schema
 

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, TypeAdapter
 
 from app.api.algorithms import CHOICES, IRS_CHOICES, AlgorithmChoice, algorithm_in
-from app.api.problems import invalid
+from app.api.errors import invalid
 from app.api.wire import Number, Vector, complex_array
 from app.scheduling import InvalidProblemError, IrsProblem, Method, Problem
 from app.scheduling.irs.problem import MOST_PHASE_BITS

@@ -48,7 +48,8 @@ def install(app: FastAPI, settings: Settings) -> None:
         "/algorithms",
         summary="List the algorithms",
         response_model=Algorithms,
-        responses=openapi.errors(401, 500),
+        responses=openapi.errors("algorithms"),
+        openapi_extra={"security": openapi.OPTIONAL_KEY},
         tags=["scheduling"],
     )(algorithms)
     app.get(
@@ -61,7 +62,7 @@ def install(app: FastAPI, settings: Settings) -> None:
         "/health/ready",
         summary="Can it schedule?",
         response_model=Health,
-        responses=openapi.errors(503),
+        responses=openapi.errors("ready"),
         tags=["health"],
     )(ready)
     if settings.metrics:
@@ -174,7 +175,7 @@ def _document(
         summary=summary,
         description=getdoc(answer),
         openapi_extra=openapi.body(request),
-        responses=openapi.answers(response, 400, 401, 408, 413, 415, 422, 500, 503, 504),
+        responses=openapi.answers(response),
         response_class=Response,
         tags=["scheduling"],
     )

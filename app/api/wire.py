@@ -1,4 +1,4 @@
-"""What travels: bodies as JSON or MessagePack, and complex arrays in either.
+"""The wire format: bodies as JSON or MessagePack, and complex arrays in either.
 
 A complex array is ``{"real": …, "imag": …}`` with nested lists, or packed as ``{"dtype", "shape",
 "data"}``, where ``data`` is little-endian and row-major: base64 in JSON, raw bytes in MessagePack.
@@ -9,7 +9,6 @@ import base64
 import math
 import struct
 from collections.abc import Mapping
-from http import HTTPStatus
 from itertools import chain
 from typing import Annotated, Any, Literal
 
@@ -30,12 +29,12 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
-from app.api.problems import ApiError
+from app.api.errors import ApiError, Cause
 from app.scheduling.types import ComplexArray, RealArray
 from app.settings import Settings
 
 Headers = dict[bytes, bytes]
-"""A request's headers by their names in lower case, as ASGI carries them."""
+"""A request's headers by lower-case name, as ASGI carries them."""
 
 JSON = "application/json"
 MSGPACK = "application/msgpack"
@@ -47,21 +46,17 @@ Matrix = Annotated[list[Vector], Field(fail_fast=True)]
 
 
 async def read_body(receive: Receive, headers: Headers, settings: Settings) -> bytes:
-    """Read a body within its limits of size and time.
+    """Read a body within the limits of size and time.
 
-    A larger one is refused before it is read whole, a slower one when its time is up.
+    One that is too large is refused before it is read in full, one that is too slow when its time
+    is up.
     """
     seconds = settings.read_timeout_ms / 1e3
     try:
         async with asyncio.timeout(seconds):
             return await _read_body(receive, headers, settings.max_body_bytes)
     except TimeoutError:
-        raise ApiError(
-            HTTPStatus.REQUEST_TIMEOUT,
-            f"The body did not arrive within {seconds:g} s; send it faster, "
-            "or raise AIRSCHED_READ_TIMEOUT_MS.",
-            headers={"Connection": "close"},
-        ) from None
+        raise ApiError(Cause.BODY_TOO_SLOW, seconds=seconds) from None
 
 
 async def _read_body(receive: Receive, headers: Headers, limit: int) -> bytes:
@@ -76,12 +71,7 @@ async def _read_body(receive: Receive, headers: Headers, limit: int) -> bytes:
         size += len(chunks[-1])
         if size <= limit and not message.get("more_body", False):
             return b"".join(chunks)
-    raise ApiError(
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-        f"The body is over the limit of {limit} bytes; send packed arrays or MessagePack, "
-        "or raise AIRSCHED_MAX_BODY_BYTES.",
-        headers={"Connection": "close"},
-    )
+    raise ApiError(Cause.BODY_TOO_LARGE, limit=limit)
 
 
 def require_known_media_type(headers: Headers) -> str:
@@ -94,15 +84,11 @@ def require_known_media_type(headers: Headers) -> str:
     named = media_type[:80] or "nothing"
     if encoding != "identity":
         named += f" with Content-Encoding {encoding[:40]}"
-    raise ApiError(
-        HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-        f"Content-Type must be {JSON} or {MSGPACK}, uncompressed, not {named}.",
-        headers={"Accept": f"{JSON}, {MSGPACK}", "Connection": "close"},
-    )
+    raise ApiError(Cause.UNSUPPORTED_MEDIA_TYPE, given=named)
 
 
 def decode(body: bytes, media_type: str) -> object:
-    """Parse a body into plain values; 400 if it is not what its media type says."""
+    """Parse a body into plain values; an error if it is not what its media type says."""
     try:
         if media_type == MSGPACK:
             return msgpack.unpackb(body)
@@ -110,16 +96,15 @@ def decode(body: bytes, media_type: str) -> object:
     except (ValueError, TypeError, msgpack.UnpackException) as error:
         reason = str(error) or type(error).__name__
         name = "MessagePack" if media_type == MSGPACK else "JSON"
-        detail = f"The body is not {name}: {reason[:200]}"
-        raise ApiError(HTTPStatus.BAD_REQUEST, detail) from None
+        raise ApiError(Cause.MALFORMED_BODY, format=name, reason=reason[:200]) from None
 
 
 def _decode_json(body: bytes) -> object:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
-        # Is it NaN or Infinity, which JSON does not have? They are let through here, to be
-        # refused with the name of their field.
+        # NaN and Infinity are not JSON. Let them through here: validation then refuses them by
+        # the name of their field.
         return from_json(body, allow_inf_nan=True)
 
 
@@ -132,12 +117,12 @@ def encode(data: Mapping[str, Any], media_type: str) -> bytes:
 
 
 def answer_type(headers: Headers) -> str:
-    """Return the media type that ``Accept`` asks for: JSON unless it names MessagePack."""
+    """Return the media type to answer in: JSON unless ``Accept`` names MessagePack."""
     return MSGPACK if MSGPACK.encode() in headers.get(b"accept", b"") else JSON
 
 
 def complex_value(array: ComplexArray, media_type: str) -> dict[str, Any]:
-    """Return ``array`` as it is sent: packed in MessagePack, nested lists in JSON."""
+    """Return ``array`` as the answer carries it: packed in MessagePack, nested lists in JSON."""
     if media_type == MSGPACK:
         data = array.astype("<c16", copy=False).tobytes()
         return {"dtype": "complex128", "shape": list(array.shape), "data": data}
@@ -194,8 +179,8 @@ _nested: dict[int, TypeAdapter[Any]] = {
 def complex_array(*axes: str) -> PlainValidator:
     """Return the validator of a complex array with these axes, for ``Annotated[Any, …]``.
 
-    The axes name the limits in the validation context, ``{"devices": 4096, …}``, that each
-    length is held against before anything is converted.
+    Each length is checked against the limit of that name in the validation context,
+    ``{"devices": 4096, …}``, before anything is converted.
     """
 
     def convert(value: object, info: ValidationInfo) -> ComplexArray:
@@ -233,12 +218,12 @@ def _from_nested(
 
 
 def _from_list(values: list[float]) -> RealArray:
-    """Return floats as an array, in half the time that NumPy takes for it."""
+    """Return floats as an array, in half the time that ``np.array`` takes."""
     return np.frombuffer(struct.pack(f"{len(values)}d", *values))
 
 
 def _flattened(name: str, values: list[Any]) -> tuple[list[int], list[float]]:
-    """Return the shape of nested lists, and all that they hold in one."""
+    """Return the shape of nested lists, and their entries in one flat list."""
     shape = [len(values)]
     while values and isinstance(values[0], list):
         lengths = set(map(len, values))
@@ -264,7 +249,7 @@ def _from_packed(
         raise ValueError(
             f"data has {len(data)} bytes where {packed['dtype']} of shape {shape} takes {expected}"
         )
-    # Bytes cannot change, so neither can the array: the problem need not copy it.
+    # Bytes are immutable and so is the array: the problem need not copy it.
     array: ComplexArray = np.frombuffer(data, dtype).astype(np.complex128, copy=False)
     return array.reshape(shape)
 

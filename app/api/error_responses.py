@@ -1,0 +1,116 @@
+"""Errors as ``application/problem+json`` (RFC 9457), each as its row of the table says."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, Field, ValidationError
+from pydantic_core import to_json
+
+from app import metrics
+from app.api.errors import ApiError, Cause
+from app.execution import OverloadedError
+from app.logs import logger
+from app.scheduling import InvalidProblemError
+
+MEDIA_TYPE = "application/problem+json"
+MAX_FIELD_ERRORS = 20
+"""At most this many field errors are listed; the rest are counted."""
+
+
+class FieldError(BaseModel):
+    """One thing wrong with one field."""
+
+    loc: list[str | int] = Field(description="Path to the field, from the top of the body.")
+    msg: str
+
+
+class ProblemDetail(BaseModel):
+    """An error, as RFC 9457 describes it."""
+
+    type: str = Field(
+        description="Identifies the cause; the description of each answer lists those it can have.",
+        examples=[Cause.INVALID_REQUEST.type],
+    )
+    title: str = Field(description="The cause in a few words.")
+    status: int
+    detail: str = Field(description="What happened, and what to do.")
+    retryable: bool = Field(
+        description="Whether the same request can succeed if it is repeated, after the seconds in "
+        "Retry-After if there are any."
+    )
+    errors: list[FieldError] | None = Field(
+        default=None, description="What is wrong with which field; with status 422 only."
+    )
+
+
+def install(app: FastAPI) -> None:
+    """Answer every error of ``app`` as the table says."""
+    app.add_exception_handler(ApiError, _handle)
+    for cause in Cause:
+        for raised in cause.value.raised_by:
+            app.add_exception_handler(raised, partial(_handle, cause=cause))
+
+
+# A coroutine, because Starlette gives other handlers a thread each, which an overloaded service
+# cannot spare.
+async def _handle(request: Request, error: Exception, cause: Cause = Cause.INTERNAL) -> Response:
+    if isinstance(error, ApiError):
+        cause = error.cause
+    if isinstance(error, OverloadedError):
+        metrics.REJECTED.labels(cause.slug).inc()
+    if cause.value.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        fields = {"request_id": request.scope["observation"].request_id}
+        logger.error(cause.value.title, exc_info=error, extra={"fields": fields})
+    return respond(request, cause, error)
+
+
+def respond(request: Request, cause: Cause, error: Exception) -> Response:
+    """Return the answer to a request that failed with ``error`` for this cause."""
+    request.scope["observation"].cause = cause.slug
+    row = cause.value
+    errors = _field_errors(error)
+    body: dict[str, Any] = {
+        "type": cause.type,
+        "title": row.title,
+        "status": row.status.value,
+        "detail": row.detail.format(
+            error=error,
+            method=request.method,
+            path=request.url.path[:200],
+            fields=_in_words(errors),
+            **(error.values if isinstance(error, ApiError) else {}),
+        ),
+        "retryable": row.retryable,
+    }
+    if errors:
+        body["errors"] = errors[:MAX_FIELD_ERRORS]
+    # An HTTPException brings headers of its own, such as Allow.
+    headers = {**row.headers, **(getattr(error, "headers", None) or {})}
+    if (timing := request.scope.get("timing")) is not None:
+        headers["Server-Timing"] = str(timing)
+    return Response(to_json(body), status_code=row.status, headers=headers, media_type=MEDIA_TYPE)
+
+
+def _field_errors(error: Exception) -> Sequence[Mapping[str, Any]]:
+    if isinstance(error, ValidationError):
+        return [
+            {"loc": list(item["loc"]), "msg": item["msg"].removeprefix("Value error, ")}
+            for item in error.errors(include_url=False)
+        ]
+    if isinstance(error, InvalidProblemError):
+        return [{"loc": [error.field], "msg": error.message}]
+    return error.errors if isinstance(error, ApiError) else ()
+
+
+def _in_words(errors: Sequence[Mapping[str, Any]]) -> str:
+    listed = [
+        f"{'.'.join(map(str, error['loc'])) or 'body'}: {error['msg']}"
+        for error in errors[:MAX_FIELD_ERRORS]
+    ]
+    if len(errors) > MAX_FIELD_ERRORS:
+        listed.append(f"and {len(errors) - MAX_FIELD_ERRORS} more")
+    return "; ".join(listed)

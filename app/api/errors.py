@@ -1,0 +1,203 @@
+"""The table of errors: everything the service answers with but success.
+
+To add an error, add a row and raise it: ``ApiError(Cause.…)`` in the API, or below it an exception
+that the row lists in ``raised_by``. The handler (:mod:`.error_responses`), the OpenAPI document and
+the client follow the table.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, unique
+from http import HTTPStatus
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from app.execution import QueueFullError
+from app.scheduling import DeadlineExceededError, InvalidProblemError
+from app.service import ConcurrencyLimitError, NotReadyError
+from app.workers import WorkerDiedError
+
+Route = Literal["schedule", "algorithms", "ready"]
+"""The scheduling routes, ``/algorithms`` and ``/health/ready``: routes that document errors."""
+
+_CLOSE = {"Connection": "close"}
+_KEY = {"WWW-Authenticate": "Bearer", **_CLOSE}
+_SOON = {"Retry-After": "1"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the service answers for one cause.
+
+    Parameters
+    ----------
+    title
+        The cause in a few words, the same every time.
+    detail
+        What happened and what to do. Placeholders are the values given to :class:`ApiError`, or
+        ``error`` (the exception), ``method``, ``path`` and ``fields`` (the field errors in words).
+    retryable
+        Whether the same request can succeed if it is repeated.
+    routes
+        Which routes document it.
+    headers
+        Sent with it. Errors that leave a body unread close the connection.
+    raised_by
+        Exceptions from outside the API, and statuses of the framework's own, that mean this.
+    """
+
+    status: HTTPStatus
+    title: str
+    detail: str
+    retryable: bool = False
+    routes: Sequence[Route] = ("schedule",)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    raised_by: Sequence[type[Exception] | int] = ()
+
+
+@unique
+class Cause(Enum):
+    """The table of errors."""
+
+    MALFORMED_BODY = Row(
+        HTTPStatus.BAD_REQUEST,
+        "The body cannot be decoded",
+        "The body is not {format}: {reason}",
+    )
+    KEY_MISSING = Row(
+        HTTPStatus.UNAUTHORIZED,
+        "The key is missing",
+        "This service needs a key: send the header Authorization: Bearer <key>.",
+        routes=("schedule", "algorithms"),
+        headers=_KEY,
+    )
+    KEY_WRONG = Row(
+        HTTPStatus.UNAUTHORIZED,
+        "The key is wrong",
+        "The key in the header Authorization: Bearer <key> is wrong; ask the operator for a valid "
+        "one.",
+        routes=("schedule", "algorithms"),
+        headers=_KEY,
+    )
+    NOT_FOUND = Row(
+        HTTPStatus.NOT_FOUND,
+        "There is no such path",
+        "There is nothing at {path}; /docs lists the paths.",
+        routes=(),
+        raised_by=(404,),
+    )
+    METHOD_NOT_ALLOWED = Row(
+        HTTPStatus.METHOD_NOT_ALLOWED,
+        "The path does not take this method",
+        "{method} is not allowed at {path}; the header Allow lists what is.",
+        routes=(),
+        raised_by=(405,),
+    )
+    BODY_TOO_SLOW = Row(
+        HTTPStatus.REQUEST_TIMEOUT,
+        "The body took too long to arrive",
+        "The body did not arrive within {seconds:g} s; send it faster, or raise "
+        "AIRSCHED_READ_TIMEOUT_MS.",
+        headers=_CLOSE,
+    )
+    BODY_TOO_LARGE = Row(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        "The body is too large",
+        "The body is over the limit of {limit} bytes; send packed arrays or MessagePack, or raise "
+        "AIRSCHED_MAX_BODY_BYTES.",
+        headers=_CLOSE,
+    )
+    UNSUPPORTED_MEDIA_TYPE = Row(
+        HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+        "The media type is not supported",
+        "Content-Type must be application/json or application/msgpack, uncompressed, not {given}.",
+        headers={"Accept": "application/json, application/msgpack", **_CLOSE},
+    )
+    INVALID_REQUEST = Row(
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "The request is invalid",
+        "{fields}",
+        raised_by=(ValidationError, InvalidProblemError),
+    )
+    INTERNAL = Row(
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        "The service failed",
+        "The service failed on this request; its log has the cause under the request's id.",
+        routes=("schedule", "algorithms", "ready"),
+    )
+    SOLVER_DIED = Row(
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        "A solver process died",
+        "The process that solved this request died; nothing else is affected. Repeat the request.",
+        retryable=True,
+        raised_by=(WorkerDiedError,),
+    )
+    QUEUE_FULL = Row(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "Too many solves are waiting",
+        "The queue of solves is full; try again after Retry-After seconds.",
+        retryable=True,
+        headers=_SOON,
+        raised_by=(QueueFullError,),
+    )
+    CONCURRENCY_LIMIT = Row(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "Too many requests are in progress",
+        "The service is answering as many requests as it takes at once; try again after "
+        "Retry-After seconds.",
+        retryable=True,
+        headers=_SOON,
+        raised_by=(ConcurrencyLimitError,),
+    )
+    NOT_READY = Row(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "The service is starting or stopping",
+        "{error}; try again after Retry-After seconds.",
+        retryable=True,
+        routes=("schedule", "ready"),
+        headers=_SOON,
+        raised_by=(NotReadyError,),
+    )
+    DEADLINE_PASSED = Row(
+        HTTPStatus.GATEWAY_TIMEOUT,
+        "The deadline passed",
+        "The deadline passed before there was anything to answer; raise deadline_ms or choose a "
+        "faster algorithm.",
+        raised_by=(DeadlineExceededError,),
+    )
+
+    @property
+    def slug(self) -> str:
+        """The row's name as it is written in ``type``, in the log and in metrics."""
+        return self.name.lower().replace("_", "-")
+
+    @property
+    def type(self) -> str:
+        """The identifier that RFC 9457 asks for."""
+        return f"urn:airsched:problem:{self.slug}"
+
+
+class ApiError(Exception):
+    """An error that the API itself finds.
+
+    Parameters
+    ----------
+    errors
+        For an invalid request, ``{"loc": path, "msg": words}`` for each wrong field.
+    values
+        Fill in the placeholders of the cause's detail.
+    """
+
+    def __init__(
+        self, cause: Cause, *, errors: Sequence[Mapping[str, Any]] = (), **values: object
+    ) -> None:
+        super().__init__(cause.slug)
+        self.cause = cause
+        self.errors = errors
+        self.values = values
+
+
+def invalid(errors: Sequence[Mapping[str, Any]]) -> ApiError:
+    """Return the error for a request with these ``{loc, msg}`` field errors."""
+    return ApiError(Cause.INVALID_REQUEST, errors=errors)
