@@ -5,10 +5,10 @@ SCALE ?= quick
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test lint check-deploy format bench figures load fuzz soak openapi lock audit clean
+.PHONY: help run demo test lint check-deploy check-openapi format bench figures load fuzz soak openapi lock audit clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: .venv/installed ## start the service on 127.0.0.1, port 8000 (PORT=… for another)
 	@$(BIN)/python -m app --port $(PORT)
@@ -33,6 +33,12 @@ check-deploy: .venv/installed-dev ## check the Dockerfile, compose file, manifes
 	$(BIN)/kubernetes-validate --strict $(filter-out %/kustomization.yaml,$(wildcard deploy/kubernetes/*.yaml))
 	@if command -v promtool > /dev/null; then promtool test rules deploy/prometheus/alerts_test.yml; \
 	  else echo 'the alert rules were not run: that takes promtool (Debian: prometheus)'; fi
+
+check-openapi: ## lint openapi/openapi.json and compile the types made from it (needs npm)
+	npx --yes @stoplight/spectral-cli@6 lint openapi/openapi.json --ruleset openapi/.spectral.yaml --fail-severity hint
+	@mkdir -p build
+	npx --yes --package openapi-typescript@7 --package typescript@5 -- sh -c \
+	  'openapi-typescript openapi/openapi.json --output build/openapi.ts && tsc --strict --noEmit build/openapi.ts'
 
 format: .venv/installed-dev ## put the source in order
 	$(BIN)/ruff check --fix .

@@ -8,7 +8,7 @@ import httpx
 import numpy as np
 import pytest
 
-from app.execution import INLINE_ENTRIES, AbandonedError, Executor, OverloadedError
+from app.execution import INLINE_ENTRIES, AbandonedError, Executor, QueueFullError
 from app.main import create_app
 from app.scheduling import SCHEDULERS, Context, DeadlineExceededError, Problem, solve
 from app.scheduling.schedulers.matching_pursuit import MatchingPursuitParameters
@@ -74,7 +74,7 @@ async def test_short_solves_run_on_the_loop_and_long_ones_off_it(executor, monke
 async def test_beyond_the_queue_nothing_is_accepted_until_a_place_is_free(executor, gate):
     accepted = [asyncio.create_task(run(executor)) for _ in range(3)]
     await asyncio.sleep(0)
-    with pytest.raises(OverloadedError):
+    with pytest.raises(QueueFullError):
         await run(executor)
     gate.set()
     schedules = await asyncio.gather(*accepted)
@@ -88,7 +88,7 @@ async def test_a_burst_may_fill_the_queue_but_not_for_long(gate, monkeypatch):
     executor = Executor(workers=1, queue_length=6)
     waiting = [asyncio.create_task(run(executor)) for _ in range(4)]
     await asyncio.sleep(0.1)
-    with pytest.raises(OverloadedError):
+    with pytest.raises(QueueFullError):
         await run(executor)
     gate.set()
     await asyncio.gather(*waiting)
@@ -97,7 +97,7 @@ async def test_a_burst_may_fill_the_queue_but_not_for_long(gate, monkeypatch):
     await asyncio.sleep(0.1)
     waiting = [asyncio.create_task(run(executor)) for _ in range(7)]
     await asyncio.sleep(0.01)
-    with pytest.raises(OverloadedError):
+    with pytest.raises(QueueFullError):
         await run(executor)
     gate.set()
     assert len(await asyncio.gather(*waiting)) == 7
@@ -182,7 +182,7 @@ async def test_a_batch_is_shared_out_among_the_threads(gate):
     # When one part finds no place, none takes one.
     waiting = [asyncio.create_task(run(executor)) for _ in range(3)]
     await asyncio.sleep(0.05)
-    with pytest.raises(OverloadedError):
+    with pytest.raises(QueueFullError):
         await executor.solve(BATCH, "dual_pursuit", DUAL, Context(), 60)
     gate.set()
     assert len(await asyncio.gather(*waiting)) == 3

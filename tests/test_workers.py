@@ -184,7 +184,7 @@ async def test_killed_process_is_a_500_that_says_so(slow_service):
         os.kill(solvers()[0], signal.SIGKILL)
         answer = await task
     assert answer.status_code == 500
-    assert "died" in answer.json()["detail"]
+    assert answer.json()["type"] == "urn:airsched:problem:solver-died"
     assert post(slow_service, body(QUICK)).status_code == 200
 
 

@@ -23,15 +23,15 @@ class SchedulerClient:
     Parameters
     ----------
     base_url
-        Where the service is, such as ``http://127.0.0.1:8000``.
+        Address of the service, such as ``http://127.0.0.1:8000``.
     api_key
-        Bearer key, where the service asks for one.
+        Bearer key, if the service asks for one.
     timeout
         Seconds to wait for an answer; a little above the longest deadline of the service.
     retries
-        How often a call is repeated at most when the connection fails or the service is
-        unavailable, after a random time that doubles, and not sooner than the service's
-        ``Retry-After``. Scheduling is stateless: repeating is safe.
+        How often a call is repeated at most when the connection fails or the service says that
+        repeating can help, after a random wait that doubles, and not sooner than the service's
+        ``Retry-After``. Scheduling is stateless, so repeating is safe.
     encoding
         ``msgpack``, or ``json`` for bodies that people can read.
     max_connections
@@ -94,7 +94,7 @@ class SchedulerClient:
         Raises
         ------
         ValueError
-            An array has not the shape that it must have; nothing was sent.
+            An array has the wrong shape; nothing was sent.
         AirschedError
             The service did not answer, or answered with an error: see :mod:`.errors`.
         """
@@ -128,7 +128,7 @@ class SchedulerClient:
         Raises
         ------
         ValueError, AirschedError
-            As for :meth:`schedule`; :class:`NotOfferedError` from a service without the route.
+            As for :meth:`schedule`; :class:`NotFoundError` from a service without the route.
         """
         return self._send(
             _calls.schedule_irs(
@@ -161,7 +161,7 @@ class SchedulerClient:
         Raises
         ------
         ValueError, AirschedError
-            As for :meth:`schedule`; :class:`NotOfferedError` from a service without the route.
+            As for :meth:`schedule`; :class:`NotFoundError` from a service without the route.
         """
         return self._send(_calls.schedule_batch(self._encoding, channels, layout, options))
 

@@ -1,18 +1,21 @@
-"""What can go wrong, one exception a kind.
+"""Everything that can go wrong, one exception per kind.
 
 ::
 
     AirschedError
     ├── UnreachableError           there was no answer
-    │   └── AnswerTimeoutError         none within the timeout
-    ├── UnexpectedAnswerError      the answer is not what the contract says
+    │   └── AnswerTimeoutError         none in time
+    ├── UnexpectedAnswerError      the answer breaks the contract
     └── ServiceError               the service answered with an error
         ├── InvalidRequestError        4xx: the request must change; .errors names the fields
         │   └── TooLargeError              413: the body is over the service's limit
-        ├── AuthenticationError        401, 403: a key is missing or wrong
-        ├── NotOfferedError            404: this service has no such route
-        ├── OverloadedError            503: try again after .retry_after seconds
+        ├── AuthenticationError        401, 403: the key is missing or wrong
+        ├── NotFoundError              404: this service has no such route
+        ├── OverloadedError            429, 503: try again after .retry_after seconds
         └── DeadlineError              504: nothing to answer before the deadline
+
+``retryable`` says whether repeating the call can help; ``cause`` tells the causes of one status
+apart, such as ``key-missing`` and ``key-wrong``.
 
 An argument that cannot be sent at all is a ValueError, before anything is sent.
 """
@@ -24,9 +27,22 @@ from typing import Any
 
 import httpx
 
+_TYPE_PREFIX = "urn:airsched:problem:"
+
 
 class AirschedError(Exception):
-    """Base of every error of this client."""
+    """Base of every error of this client.
+
+    Attributes
+    ----------
+    retryable
+        Whether the same call can succeed if it is repeated.
+    retry_after
+        Seconds to wait before that, if the service says so.
+    """
+
+    retryable: bool = False
+    retry_after: float | None = None
 
 
 class UnreachableError(AirschedError):
@@ -34,11 +50,14 @@ class UnreachableError(AirschedError):
 
 
 class AnswerTimeoutError(UnreachableError):
-    """There was no answer within the timeout."""
+    """There was no answer in time.
+
+    Not retryable: the caller's time is spent, and a slow service would only get more to do.
+    """
 
 
 class UnexpectedAnswerError(AirschedError):
-    """The answer is not what the contract says; ``base_url`` may be that of something else."""
+    """The answer breaks the contract; ``base_url`` may point to something else."""
 
 
 class ServiceError(AirschedError):
@@ -49,13 +68,15 @@ class ServiceError(AirschedError):
     status
         HTTP status.
     detail
-        The service's own words.
+        What the service says about it.
     title, type
-        The kind of problem in words, and as an identifier (RFC 9457).
+        The cause in words, and as an identifier (RFC 9457).
     errors
         For invalid requests, ``{"loc": path, "msg": words}`` for each wrong field.
     retry_after
-        Seconds to wait before another try, where the service says so.
+        Seconds to wait before another try, if the service says so.
+    retryable
+        Whether the same call can succeed if it is repeated.
     """
 
     def __init__(
@@ -66,15 +87,22 @@ class ServiceError(AirschedError):
         type: str = "about:blank",
         errors: Sequence[Mapping[str, Any]] = (),
         retry_after: float | None = None,
+        retryable: bool = False,
     ) -> None:
         # All of them, so that the error can be pickled.
-        super().__init__(status, detail, title, type, errors, retry_after)
+        super().__init__(status, detail, title, type, errors, retry_after, retryable)
         self.status = status
         self.detail = detail
         self.title = title
         self.type = type
         self.errors = tuple(errors)
         self.retry_after = retry_after
+        self.retryable = retryable
+
+    @property
+    def cause(self) -> str:
+        """The short name in ``type``, such as ``queue-full``; empty if the service gave none."""
+        return self.type.removeprefix(_TYPE_PREFIX) if self.type.startswith(_TYPE_PREFIX) else ""
 
     def __str__(self) -> str:
         return f"{self.status}: {self.detail}"
@@ -89,10 +117,10 @@ class TooLargeError(InvalidRequestError):
 
 
 class AuthenticationError(ServiceError):
-    """A key is missing or wrong: pass the right ``api_key``."""
+    """The key is missing or wrong: pass the right ``api_key``."""
 
 
-class NotOfferedError(ServiceError):
+class NotFoundError(ServiceError):
     """The service has no such route."""
 
     def __str__(self) -> str:
@@ -100,7 +128,7 @@ class NotOfferedError(ServiceError):
 
 
 class OverloadedError(ServiceError):
-    """The service has more work than it takes, or is still starting."""
+    """The service has too much to do, or is starting or stopping."""
 
 
 class DeadlineError(ServiceError):
@@ -110,28 +138,48 @@ class DeadlineError(ServiceError):
 _KINDS: dict[int, type[ServiceError]] = {
     401: AuthenticationError,
     403: AuthenticationError,
-    404: NotOfferedError,
+    404: NotFoundError,
     413: TooLargeError,
+    429: OverloadedError,
     503: OverloadedError,
     504: DeadlineError,
 }
+_GATEWAY_RETRYABLE = (502, 503)
+"""What to repeat when a gateway answers in place of the service, which would say it itself."""
 
 
-def error_from(response: httpx.Response) -> ServiceError:
+def error_from(response: httpx.Response) -> AirschedError:
     """Return the exception for any answer that is not a success."""
-    status, title = response.status_code, response.reason_phrase
+    status = response.status_code
+    problem = _problem(response)
+    title, type = problem.get("title", response.reason_phrase), problem.get("type", "about:blank")
+    target = response.headers.get("location", "")
+    redirect = f"a redirect to {target}; is base_url right?" if target else ""
+    detail = str(problem.get("detail") or redirect or response.text[:500] or title)
+    from_service = str(type).startswith(_TYPE_PREFIX)
+    if not from_service and status == httpx.codes.GATEWAY_TIMEOUT:
+        return AnswerTimeoutError(
+            f"no answer from {response.url} before a gateway gave up: {detail}"
+        )
     kind = _KINDS.get(status, InvalidRequestError if 400 <= status < 500 else ServiceError)
-    retry_after = _seconds(response.headers.get("retry-after", ""))
+    return kind(
+        status,
+        detail,
+        title,
+        type,
+        problem.get("errors") or (),
+        _seconds(response.headers.get("retry-after", "")),
+        problem.get("retryable") is True if from_service else status in _GATEWAY_RETRYABLE,
+    )
+
+
+def _problem(response: httpx.Response) -> dict[str, Any]:
+    """Return the fields of a problem (RFC 9457), none if the body is something else."""
     try:
         problem = response.json()
-        detail, errors = str(problem["detail"]), tuple(problem.get("errors") or ())
-        title, name = problem.get("title", title), problem.get("type", "about:blank")
-    except (ValueError, KeyError, TypeError, AttributeError):
-        # Not the service itself, but something between.
-        target = response.headers.get("location", "")
-        words = f"a redirect to {target}; is base_url right?" if target else response.text[:500]
-        return kind(status, words or title, title, retry_after=retry_after)
-    return kind(status, detail, title, name, errors, retry_after)
+    except ValueError:
+        return {}
+    return problem if isinstance(problem, dict) else {}
 
 
 def _seconds(retry_after: str) -> float | None:

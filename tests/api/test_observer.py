@@ -165,7 +165,7 @@ async def test_too_many_requests_at_once_are_refused_and_counted():
 
         async def rejected():
             text = (await client.get("/metrics")).text
-            return counted(text, "airsched_rejected_total", reason="concurrency")
+            return counted(text, "airsched_rejected_total", reason="concurrency-limit")
 
         before = await rejected()
         answers = await asyncio.gather(*(client.post("/schedule", json=BODY) for _ in range(10)))
@@ -213,6 +213,8 @@ async def test_one_line_of_json_for_each_request(log_lines):
     assert (first["algorithm"], first["devices"], first["active"]) == ("matching_pursuit", 3, 2)
     assert first["duration_ms"] > 0
     assert (second["status"], second["level"]) == (401, "info")
+    assert second["cause"] == "key-wrong"
+    assert "cause" not in first
     assert third["message"] == 'GET /line\\nbreak"'
 
 

@@ -141,8 +141,8 @@ def test_invalid_request_names_the_field(service_url, call):
     error = caught.value
     assert error.status == 422
     assert error.errors[0]["loc"] == ["gamma"]
-    assert error.type == "urn:airsched:problem:unprocessable-entity"
-    assert error.title.startswith("Unprocessable")
+    assert error.type == "urn:airsched:problem:invalid-request"
+    assert error.cause == "invalid-request"
 
 
 @pytest.mark.parametrize("encoding", ["msgpack", "json"])
@@ -155,9 +155,10 @@ def test_not_a_number_is_refused_by_name(service_url, call, encoding):
 
 def test_keys_and_limits(call):
     with running_service(Settings(api_keys="secret", max_body_bytes=1000)) as url:
-        for key in (None, "wrong"):
-            with pytest.raises(AuthenticationError):
+        for key, cause in ((None, "key-missing"), ("guess", "key-wrong")):
+            with pytest.raises(AuthenticationError) as caught:
                 call(url, {"api_key": key}, "algorithms")
+            assert caught.value.cause == cause
         assert call(url, {"api_key": "secret"}, "algorithms")
         with pytest.raises(TooLargeError, match="1000 bytes"):
             call(url, {"api_key": "secret"}, "schedule", CHANNELS, gamma=1)

@@ -10,16 +10,18 @@ import pytest
 
 from airsched_client import (
     AirschedError,
+    AnswerTimeoutError,
     AuthenticationError,
     DeadlineError,
     InvalidRequestError,
-    NotOfferedError,
+    NotFoundError,
     OverloadedError,
     ServiceError,
     TooLargeError,
     UnexpectedAnswerError,
 )
 
+KIND = "urn:airsched:problem:kind"
 CHANNELS = np.eye(2)
 MSGPACK = "application/msgpack"
 
@@ -30,7 +32,7 @@ def answering(status, **answer):
 
 
 def problem(status, **more):
-    body = {"type": "urn:kind", "title": "Kind", "status": status, "detail": "why", **more}
+    body = {"type": KIND, "title": "Kind", "status": status, "detail": "why", **more}
     return answering(status, json=body)
 
 
@@ -39,11 +41,13 @@ def problem(status, **more):
     [
         (400, InvalidRequestError),
         (401, AuthenticationError),
-        (404, NotOfferedError),
+        (403, AuthenticationError),
+        (404, NotFoundError),
         (405, InvalidRequestError),
         (413, TooLargeError),
         (415, InvalidRequestError),
         (422, InvalidRequestError),
+        (429, OverloadedError),
         (500, ServiceError),
         (503, OverloadedError),
         (504, DeadlineError),
@@ -59,9 +63,10 @@ def test_every_status_has_its_kind(call, status, kind):
     assert (error.status, error.title, error.type, error.detail) == (
         status,
         "Kind",
-        "urn:kind",
+        KIND,
         "why",
     )
+    assert error.cause == "kind"
     assert error.errors == tuple(wrong)
     assert error.retry_after is None
     copy = pickle.loads(pickle.dumps(error))
@@ -75,7 +80,7 @@ def test_a_service_without_the_route(call, method):
     arguments = [np.ones((2, 3)), np.ones((2, 4)), np.ones((4, 3))]
     if method == "schedule_batch":
         arguments = [np.ones((5, 2, 3))]
-    with pytest.raises(NotOfferedError, match="as new as this client"):
+    with pytest.raises(NotFoundError, match="as new as this client"):
         call("http://test", problem(404), method, *arguments, gamma=1)
 
 
@@ -89,8 +94,17 @@ def test_a_service_without_the_route(call, method):
     ],
 )
 def test_an_answer_from_something_between(call, status, answer, words):
-    with pytest.raises(ServiceError, match=words):
+    with pytest.raises(ServiceError, match=words) as caught:
         call("http://test", answering(status, **answer), "algorithms")
+    assert caught.value.cause == ""
+
+
+@pytest.mark.parametrize("answer", [{"text": "<html>"}, {"json": {"detail": "upstream timeout"}}])
+def test_a_gateway_that_gave_up_waiting(call, answer):
+    """The service's own 504 is a DeadlineError; it said so, and here it said nothing."""
+    words = "no answer from http://test/algorithms before a gateway gave up"
+    with pytest.raises(AnswerTimeoutError, match=words):
+        call("http://test", answering(504, **answer), "algorithms")
 
 
 @pytest.mark.parametrize(

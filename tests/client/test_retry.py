@@ -18,6 +18,7 @@ from airsched_client import (
     async_client,
     client,
 )
+from airsched_client._retry import backoff
 from tests.client.test_calls import schedule_answer
 
 CHANNELS = np.ones((3, 5))
@@ -34,7 +35,7 @@ def waits(monkeypatch):
 
     monkeypatch.setattr(client, "sleep", waited.append)
     monkeypatch.setattr(async_client, "sleep", asleep)
-    monkeypatch.setattr(_retry, "uniform", lambda least, most: most)
+    monkeypatch.setattr(_retry, "uniform", lambda low, high: high)
     return waited
 
 
@@ -54,9 +55,15 @@ def failing(*failures):
     return {"transport": httpx.MockTransport(handle)}, requests
 
 
+def service_error(status, **fields):
+    problem = {"type": "urn:airsched:problem:kind", "status": status, "detail": "why", **fields}
+    return {"status_code": status, "json": problem}
+
+
 BUSY = {"status_code": 503}
 PASSING = [
     BUSY,
+    service_error(500, retryable=True),
     {"status_code": 502},
     httpx.ConnectError("refused"),
     httpx.ConnectTimeout("slow"),
@@ -66,8 +73,12 @@ PASSING = [
 ]
 LASTING = [
     ({"status_code": status}, ServiceError)
-    for status in (400, 401, 404, 408, 413, 415, 422, 429, 500, 504)
+    for status in (400, 401, 404, 408, 413, 415, 422, 429, 500)
 ] + [
+    ({"status_code": 504}, AnswerTimeoutError),
+    # The service itself says that it does not help, or says nothing of it.
+    (service_error(503, retryable=False), ServiceError),
+    (service_error(503), ServiceError),
     (httpx.ReadTimeout("slow"), AnswerTimeoutError),
     (httpx.WriteTimeout("slow"), AnswerTimeoutError),
     (httpx.PoolTimeout("full"), AnswerTimeoutError),
@@ -116,11 +127,15 @@ def test_waits_double_up_to_a_bound(call, waits):
     assert waits == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10, 10]
 
 
+def test_waits_stay_bounded_after_very_many_repeats():
+    assert 0 <= backoff(UnreachableError("down"), 10**6) <= 10
+
+
 def test_waits_are_spread_from_nothing(call, waits, monkeypatch):
     drawn = []
 
-    def uniform(least, most):
-        drawn.append((least, most))
+    def uniform(low, high):
+        drawn.append((low, high))
         return 0.07
 
     monkeypatch.setattr(_retry, "uniform", uniform)
@@ -136,11 +151,17 @@ def test_the_service_says_when(call, waits):
     assert waits == [2.1]
 
 
-def test_a_service_that_asks_for_too_much_is_not_waited_for(call, waits):
-    settings, requests = failing(BUSY | {"headers": {"Retry-After": "3600"}})
+def test_a_wait_exactly_at_the_limit(call, waits):
+    settings, _ = failing(BUSY | {"headers": {"Retry-After": "10"}})
+    call("http://test", settings, "schedule", CHANNELS, gamma=1)
+    assert waits == [10.1]
+
+
+def test_a_service_that_asks_for_a_longer_wait_is_not_waited_for(call, waits):
+    settings, requests = failing(BUSY | {"headers": {"Retry-After": "11"}})
     with pytest.raises(OverloadedError) as caught:
         call("http://test", settings, "schedule", CHANNELS, gamma=1)
-    assert caught.value.retry_after == 3600
+    assert caught.value.retry_after == 11
     assert len(requests) == 1
     assert waits == []
 

@@ -27,7 +27,7 @@ def ask(client, known):
             # The worker that had the connection is gone.
             time.sleep(0.1)
             continue
-        if answer.status_code == 503 or (answer.status_code == 500 and "died" in answer.text):
+        if not answer.is_success and answer.json()["retryable"]:
             time.sleep(0.02)
             continue
         known.check(answer)

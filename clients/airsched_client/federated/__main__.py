@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console()
     resume = ""
     try:
-        # Waiting is up to the loop: it says what it waits for, and for as long as it was told.
+        # No retries here: the loop waits itself, says why, and for as long as --patience allows.
         with SchedulerClient(asked.url, api_key=asked.api_key, retries=0) as scheduler:
             patience = Patience(
                 asked.patience, tell=lambda text: console.print(f"waiting: {escape(text)}")
@@ -147,7 +147,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--api-key", help="its bearer key, where it asks for one")
     add("--output", type=Path, default=Path("federated-results"), help="folder of the results")
     add("--resume", action="store_true", help="go on with what the folder holds")
-    add("--patience", type=float, default=300.0, help="seconds to wait for a service that is away")
+    add("--patience", type=float, default=300.0, help="seconds to wait while the service is down")
     add("--task", choices=TASKS, default=usual.task, help="what is learnt")
     add(
         "--policies",

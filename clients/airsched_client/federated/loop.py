@@ -50,18 +50,18 @@ def compare(
     folder
         Gets the results and a checkpoint after every round: see :mod:`.checkpoint`.
     resume
-        Go on where an interrupted call with the same experiment was.
+        Continue an interrupted call with the same experiment.
     patience
-        With a service that is away.
+        How long to wait while the service is down.
     task
         Learn this one, in place of the one that the experiment names.
     on_round
-        Is told of every round that is finished now.
+        Called after every round.
 
     Raises
     ------
-    ServiceAwayError
-        The service stayed away. Every finished round is in the folder.
+    ServiceDownError
+        The service was down for too long. Every finished round is in the folder.
     """
     task = task or build(
         experiment.task,

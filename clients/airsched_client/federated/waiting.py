@@ -1,75 +1,65 @@
-"""Patience with a service that is away for a while."""
+"""Waits while the service is down, so that a long experiment outlives a restart."""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from airsched_client.errors import AirschedError, ServiceError, UnreachableError
+from airsched_client._retry import backoff
+from airsched_client.errors import AirschedError, AnswerTimeoutError
 
 Answer = TypeVar("Answer")
 
-_UNAVAILABLE = (502, 503, 504)
 
-
-class ServiceAwayError(AirschedError):
-    """The service stayed away for longer than there was patience."""
+class ServiceDownError(AirschedError):
+    """The service was down for longer than :class:`Patience` allows."""
 
 
 @dataclass(frozen=True)
 class Patience:
-    """How long to wait for the service, and how often to ask.
+    """Repeats a call while the service is down.
+
+    It repeats what the client would (:mod:`airsched_client._retry`), with the same back-off, for as
+    long as told. It also repeats a call that timed out: unlike the client's caller, the loop has
+    the time.
 
     Parameters
     ----------
     total
-        Seconds to wait in all, for one answer.
-    first, most
-        Seconds before the second try; they double with every try up to ``most``. A service that
-        says how long to wait (``Retry-After``) is given that.
-    sleep
-        Waits.
+        Seconds to keep trying for one answer.
+    clock, sleep
+        Tell the time and wait, both in seconds.
     tell
-        Is told each time what is waited for.
+        Called before each wait with the reason.
     """
 
     total: float = 300.0
-    first: float = 0.5
-    most: float = 30.0
+    clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     tell: Callable[[str], None] = lambda message: None
 
     def ask(self, question: Callable[[], Answer]) -> Answer:
-        """Return the answer, asked for until there is one.
+        """Return what ``question`` returns once it does not fail.
 
         Raises
         ------
-        ServiceAwayError
-            There was none in all the time.
+        ServiceDownError
+            It failed for as long as the patience lasted.
         AirschedError
-            The service refuses the request: waiting would not help.
+            It failed in a way that repeating does not mend.
         """
-        pause, waited = self.first, 0.0
+        repeats, began = 0, self.clock()
         while True:
             try:
                 return question()
             except AirschedError as error:
-                if not _may_pass(error):
+                if not (error.retryable or isinstance(error, AnswerTimeoutError)):
                     raise
-                if waited >= self.total:
-                    raise ServiceAwayError(
-                        f"the service stayed away for {waited:.0f} s: {error}"
-                    ) from error
-                asked_for = getattr(error, "retry_after", None) or 0.0
-                seconds = min(max(pause, asked_for), self.total - waited)
-                self.tell(f"{error}; asking again in {seconds:.1f} s")
+                left = began + self.total - self.clock()
+                if left <= 0:
+                    message = f"the service was down for {self.total - left:.0f} s: {error}"
+                    raise ServiceDownError(message) from error
+                seconds = min(backoff(error, repeats), left)
+                self.tell(f"{error}; trying again in {seconds:.1f} s")
             self.sleep(seconds)
-            waited += seconds
-            pause = min(2 * pause, self.most)
-
-
-def _may_pass(error: AirschedError) -> bool:
-    """Whether the same request can succeed later: nobody answered, or nobody could just then."""
-    if isinstance(error, ServiceError):
-        return error.status in _UNAVAILABLE
-    return isinstance(error, UnreachableError)
+            repeats += 1

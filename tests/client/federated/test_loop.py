@@ -11,14 +11,14 @@ import httpx
 import numpy as np
 import pytest
 
-from airsched_client import InvalidRequestError, SchedulerClient
+from airsched_client import InvalidRequestError, SchedulerClient, _retry
 from airsched_client.federated.__main__ import main
 from airsched_client.federated.channels import Network, NetworkParameters
 from airsched_client.federated.checkpoint import Results, read_records
 from airsched_client.federated.experiment import Experiment, Record
 from airsched_client.federated.loop import Setting, compare
 from airsched_client.federated.tasks import build
-from airsched_client.federated.waiting import Patience, ServiceAwayError
+from airsched_client.federated.waiting import Patience, ServiceDownError
 
 SMALL = Experiment(
     policies=("perfect", "dual_pursuit", "random", "round_robin", "proportional_fair"),
@@ -310,15 +310,28 @@ class Fragile(httpx.BaseTransport):
             return self._real.handle_request(request)
         if self.manner == "unreachable":
             raise httpx.ConnectError("refused", request=request)
-        status = {"overloaded": 503, "behind a gateway": 502}[self.manner]
+        if self.manner == "silent":
+            raise httpx.ReadTimeout("silence", request=request)
+        status = {"overloaded": 503, "behind a gateway": 502, "slow gateway": 504}[self.manner]
         return httpx.Response(status, json={"detail": "not now"}, headers={"Retry-After": "7"})
 
     def close(self):
         self._real.close()
 
 
-@pytest.mark.parametrize("manner", ["unreachable", "overloaded", "behind a gateway"])
-def test_waits_for_a_service_that_is_away_and_goes_on(service_url, scheduler, tmp_path, manner):
+WAYS_TO_BE_DOWN = {
+    "unreachable": 0,
+    "silent": 0,
+    "slow gateway": 0,
+    "overloaded": 7,
+    "behind a gateway": 7,
+}
+"""And the seconds that the service asks to wait for."""
+
+
+@pytest.mark.parametrize("manner", WAYS_TO_BE_DOWN)
+def test_waits_while_the_service_is_down(service_url, scheduler, tmp_path, manner, monkeypatch):
+    monkeypatch.setattr(_retry, "uniform", lambda low, high: high)
     compare(ONE, scheduler, tmp_path / "undisturbed")
     transport, slept, told = Fragile(manner), [], []
 
@@ -330,17 +343,17 @@ def test_waits_for_a_service_that_is_away_and_goes_on(service_url, scheduler, tm
     def on_round(record):
         transport.down = True
 
-    patience = Patience(first=0.5, most=6.0, sleep=sleep, tell=told.append)
+    patience = Patience(clock=lambda: 0.0, sleep=sleep, tell=told.append)
     with SchedulerClient(service_url, retries=0, transport=transport) as fragile:
         compare(ONE, fragile, tmp_path / "waited", patience=patience, on_round=on_round)
     assert_same(tmp_path / "undisturbed", tmp_path / "waited")
-    # Away before each of three rounds: the pause doubles to its limit, or is what the service says.
-    backoff = [0.5, 1.0, 2.0, 4.0, 6.0]
-    assert slept == 3 * (backoff if manner == "unreachable" else [7.0] * 5)
+    # Down before each of three rounds: the client's back-off, after what the service asks for.
+    asked = WAYS_TO_BE_DOWN[manner]
+    assert slept == pytest.approx(3 * [asked + wait for wait in (0.1, 0.2, 0.4, 0.8, 1.6)])
     assert len(told) == len(slept)
 
 
-def test_stops_when_the_service_stays_away_and_loses_nothing(service_url, scheduler, tmp_path):
+def test_stops_when_the_service_stays_down_and_loses_nothing(service_url, scheduler, tmp_path):
     compare(ONE, scheduler, tmp_path / "undisturbed")
     transport, slept = Fragile("unreachable"), []
 
@@ -348,8 +361,8 @@ def test_stops_when_the_service_stays_away_and_loses_nothing(service_url, schedu
         transport.down = record.round == 1
 
     with SchedulerClient(service_url, retries=0, transport=transport) as fragile:
-        patience = Patience(total=60.0, sleep=slept.append)
-        with pytest.raises(ServiceAwayError, match=r"away for 60 s.*127\.0\.0\.1"):
+        patience = Patience(total=60.0, clock=lambda: sum(slept), sleep=slept.append)
+        with pytest.raises(ServiceDownError, match=r"down for 60 s.*127\.0\.0\.1"):
             compare(ONE, fragile, tmp_path / "left", patience=patience, on_round=on_round)
     assert sum(slept) == pytest.approx(60)
     assert [record.round for record in read_records(tmp_path / "left")] == [0, 1]
@@ -361,12 +374,12 @@ def test_the_command_says_how_to_go_on(capsys, tmp_path):
     arguments = ["--url", "http://127.0.0.1:9", "--patience", "0", "--output", str(tmp_path)]
     assert main([*arguments, "--policies", "sdr"]) == 1
     said = " ".join(capsys.readouterr().out.split())
-    assert "stayed away" in said
+    assert "was down for 0 s" in said
     assert "--resume" in said
     assert json.loads((tmp_path / "experiment.json").read_text())["policies"] == ["sdr"]
 
 
-def test_a_refused_request_is_not_waited_for(scheduler, tmp_path):
+def test_an_invalid_request_is_not_repeated(scheduler, tmp_path):
     experiment = Experiment(policies=("no_such",), network=SMALL.network, samples=120)
     slept = []
     with pytest.raises(InvalidRequestError, match="algorithm"):
