@@ -15,8 +15,8 @@ from app.api.errors import Cause
 from app.main import create_app
 from app.settings import Settings
 from app.workers import _Worker
+from lab.channels import iid_channels
 from tests.api.bodies import packed
-from tests.channels import iid_channels
 from tests.conftest import running_service
 
 GOOD = {"channels": {"real": [[1, 0.5]], "imag": [[0, 0.1]]}, "gamma": 1}

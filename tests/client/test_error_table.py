@@ -9,7 +9,7 @@ from airsched_client.federated.waiting import Patience
 from app.api.errors import Cause
 from app.scheduling import Problem, solve
 from app.workers import _Worker
-from tests.channels import iid_channels
+from lab.channels import iid_channels
 from tests.client.test_calls import schedule_answer
 
 CHANNELS = np.ones((3, 5))
