@@ -1,7 +1,7 @@
 """Compiled loops: arithmetic only, no policy, no validation.
 
-Every kernel is compiled with :func:`compiled`, releases the GIL and is cached on disk, so that
-a process that starts again is ready at once.
+Every kernel is compiled with :func:`compiled`, releases the GIL and is cached on disk, so a
+restarted process is ready at once.
 """
 
 from app.scheduling.kernels.compile import compiled

@@ -16,21 +16,21 @@ _CACHE = _FOLDER / "__pycache__"
 def compiled(function: Kernel) -> Kernel:
     """Compile ``function`` without the GIL and cache the result beside its source.
 
-    Fused multiply-add is allowed; reassociation is not, so that a sum has one order everywhere.
+    Fused multiply-add is allowed; reassociation is not, so a sum has the same order everywhere.
     """
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
     try:
         return cast(Kernel, njit(cache=True, **options)(function))
     except RuntimeError:
-        # Nowhere to write a cache, as on a read-only disk: compile anew in every process.
+        # No place to write a cache, such as on a read-only disk: compile in every process.
         return cast(Kernel, njit(**options)(function))
 
 
 def _forget_stale_kernels() -> None:
     """Drop the cache if any kernel source has changed.
 
-    Numba looks only at a function's own file, and would go on using a kernel whose helper in
-    another file has since been edited.
+    Numba checks only a function's own file, and would keep using a kernel after a helper in another
+    file was edited.
     """
     sources = sorted(_FOLDER.glob("*.py"))
     digest = sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()

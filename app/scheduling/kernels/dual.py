@@ -1,9 +1,9 @@
-r"""The loops of dual pursuit: which devices to give up, guided by their multipliers.
+r"""The loops of dual pursuit: which devices to drop, guided by their multipliers.
 
 With :math:`a_k = h_k/\sqrt{q_k}` a unit receiver serves device k when :math:`|a_k^H c| \ge 1`.
 The multiplier :math:`\lambda_k` of the least-norm problem (see
-:mod:`app.scheduling.kernels.least_norm`) says what device k costs: while the receiver of a set
-is too long, those with the largest :math:`\lambda_k\|a_k\|` leave it.
+:mod:`app.scheduling.kernels.least_norm`) says what device k costs: while the norm of a set's
+receiver is too large, the devices with the largest :math:`\lambda_k\|a_k\|` are dropped.
 """
 
 import math
@@ -28,31 +28,31 @@ from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray
 SeedArray = NDArray[np.uint64]
 
 SERVED = 1.0 - 5e-10
-"""Share of the required gain that counts as all of it; the schedule's check allows twice that."""
+"""Share of the required gain that counts as enough; the schedule's check allows twice the gap."""
 
 NEAR = 1
-"""A set is near the goal when it has at most this many devices more."""
+"""A set is near the goal if it has at most this many devices more."""
 
 NEAR_ROUNDS = 12
-"""Rounds of sweeps for a set near the goal, where it matters most whom to drop; elsewhere one."""
+"""Rounds of sweeps for a set near the goal, where each drop matters most; elsewhere one."""
 
 HOPELESS = 0.99
-"""No more rounds for a set that cannot reach this level with its present phases."""
+"""No more rounds for a set that cannot reach this level with its current phases."""
 
 BATCH = 8
-"""One in so many of the unserved members leaves at a time."""
+"""One in this many of the unserved members is dropped at a time."""
 
 TRIES = 5
-"""Kicks in a row that may fail before a start is given up."""
+"""A start ends after this many failed kicks in a row."""
 
 FULL_EFFORT = 100
-"""Up to so many devices every start is made; for more, in proportion fewer, and fewer tries each.
+"""Up to this many devices, every start is made; beyond, proportionally fewer, each with fewer tries.
 
-One device more is a smaller share of a larger set, and dearer to find.
+One more device is a smaller share of a larger set, and costs more to find.
 """
 
 NOISE = 0.5
-"""How much luck decides which devices a kick takes in."""
+"""How random the choice of devices is that a kick adds."""
 
 
 class State(NamedTuple):
@@ -109,7 +109,7 @@ def one_round(state: State, count: int) -> float:
 
 @compiled
 def attainable(state: State, count: int) -> float:
-    """Return a bound on the level min |a_kᴴc|/‖c‖ of the members with their present phases."""
+    """Return a bound on the level min |a_kᴴc|/‖c‖ of the members for their current phases."""
     total = 0.0
     for i in range(count):
         total += state.multipliers[state.members[i]]
@@ -147,11 +147,11 @@ def descend(state: State, count: int, goal: int, stop: MaskArray) -> tuple[int, 
     count
         Number of members.
     goal
-        How many devices are served already; a smaller set is not followed further.
+        How many devices the best set serves; the search ends at smaller sets.
 
     Returns
     -------
-    Number of all devices served, 0 if given up, and of rounds.
+    Number of devices served, 0 if none was found, and of rounds.
     """
     rounds = 0
     while count > 0 and count >= goal and not stop[0]:
@@ -175,10 +175,10 @@ def descend(state: State, count: int, goal: int, stop: MaskArray) -> tuple[int, 
 
 @compiled
 def begin(state: State, random: SeedArray, start: int, given: ComplexArray) -> int:
-    """Take in everyone who can be served alone, with the phases of a start; return how many.
+    """Add all devices that can be served alone, with the phases of a start; return how many.
 
-    Start 0 is ``given``, or the sum of the channels, each turned to agree with the sum so far;
-    the others are random.
+    Start 0 is ``given``, or the sum of the channels, each rotated in phase with the sum so far; the
+    others are random.
     """
     rows, receiver = state.rows, state.receiver
     aligning = start == 0 and given.shape[0] == 0
@@ -203,7 +203,7 @@ def begin(state: State, random: SeedArray, start: int, given: ComplexArray) -> i
 
 @compiled
 def kick(state: State, best: ComplexArray, multipliers: RealArray, random: SeedArray) -> int:
-    """Return to a receiver and its multipliers and take in a few devices it just misses.
+    """Return to a receiver and its multipliers, and add a few devices it just misses.
 
     Returns
     -------
@@ -247,7 +247,7 @@ def dual_pursuit(
     seed: np.uint64,
     stop: MaskArray,
 ) -> tuple[ComplexArray, int, int]:
-    """Search from several starts for the receiver that serves most devices.
+    """Search from several starts for the receiver that serves the most devices.
 
     Parameters
     ----------
@@ -258,9 +258,9 @@ def dual_pursuit(
     given
         (N,) first start, or empty.
     seed
-        Of the random starts and kicks.
+        Seed of the random starts and kicks.
     stop
-        (1,), looked at in every step: when it turns true, the best so far is returned.
+        (1,), checked in every step: when it becomes true, the best so far is returned.
 
     Returns
     -------
@@ -293,7 +293,7 @@ def dual_pursuit(
     starts = max(1, starts * FULL_EFFORT // max(FULL_EFFORT, servable))
     tries = min(TRIES, starts - 1)
     if servable <= FULL_EFFORT:
-        # Few devices are quick to try.
+        # A few devices are quick to try.
         tries = max(TRIES, FULL_EFFORT // max(1, servable))
     for start in range(starts):
         if stop[0] or most == servable:
@@ -305,7 +305,7 @@ def dual_pursuit(
         served = reached
         local[:] = state.receiver
         multipliers[:] = state.multipliers
-        # A later start has fewer tries, the further it is behind.
+        # A later start gets fewer tries, the further it is behind.
         failures = min(max(0, most - served + 1), tries - 1) if most > 0 else 0
         while failures < tries and served < servable and not stop[0]:
             count = kick(state, local, multipliers, random)
@@ -313,7 +313,7 @@ def dual_pursuit(
             rounds += used
             failures = 0 if reached > served else failures + 1
             if reached >= served:
-                # As many with another receiver: a way on, too.
+                # As many with another receiver: also a way forward.
                 served = reached
                 local[:] = state.receiver
                 multipliers[:] = state.multipliers

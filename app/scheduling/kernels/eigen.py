@@ -10,10 +10,10 @@ The method is inverse iteration with a certified shift. For a unit vector x with
   (\sigma-\lambda_2)`, so the residual falls quadratically, and faster once the gap is known.
 
 If it fails there is a larger eigenvalue, and the shift is raised. A full decomposition is the
-last resort, for a start that has no part in the principal eigenspace.
+last resort, for a start without any component in the principal eigenspace.
 
-Where the largest eigenvalue is repeated, every step acts alike on its whole eigenspace, so the
-answer is the normalised projection of the start onto it: the closest principal vector to x.
+If the largest eigenvalue is repeated, every step acts the same way on its whole eigenspace, so the
+result is the normalised projection of the start onto it: the principal vector closest to x.
 
 Only the lower triangle of ``matrix`` is read.
 """
@@ -40,7 +40,7 @@ _MOST_FAILURES = 8
 
 @compiled
 def scaled(value: complex, factor: float) -> complex:
-    """Complex times real; numba would spend a full complex product on it."""
+    """Complex times real; numba would compute a full complex product."""
     return complex(value.real * factor, value.imag * factor)
 
 
@@ -164,7 +164,7 @@ def principal_eigenvector(
     ----------
     matrix
         (N, N) Hermitian, positive semidefinite; only the lower triangle is read. For a zero
-        matrix every vector is principal and the start stays.
+        matrix every vector is principal and the start is kept.
     vector
         (N,) unit norm, replaced in place.
     lower, column, product
@@ -176,7 +176,7 @@ def principal_eigenvector(
         trace += matrix[i, i].real
     if not trace > 1e-200:
         return
-    # A factorisation costs N/6 times as much as a solve: let a dear one serve several.
+    # A factorisation costs N/6 times as much as a solve: reuse an expensive one.
     solves = 1 + size // 8
     failures = 0
     shift = math.inf
@@ -188,7 +188,7 @@ def principal_eigenvector(
             return
         raised = residual
         if step > 0 and residual > 0.0:
-            # The last contraction tells the gap to λ₂, and λ₁ - ρ ≤ r²/gap.
+            # The last contraction gives the gap to λ₂, and λ₁ - ρ ≤ r²/gap.
             gap = (shift - quotient) * (previous / residual) ** (1.0 / solves)
             raised = min(residual, 2.0 * residual * residual / gap)
         raised = max(raised, MARGIN * trace)

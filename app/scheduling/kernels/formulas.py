@@ -1,7 +1,7 @@
 r"""The formulas that every schedule satisfies: computing its scalars, and checking it.
 
-Compiled because they run for every answer, where a handful of NumPy calls would cost more than
-the search itself. :func:`broken_formula` shares no code with what it checks.
+Compiled because they run for every schedule, and a handful of NumPy calls would cost more than the
+search itself. :func:`broken_formula` shares no code with what it checks.
 """
 
 import math
@@ -12,17 +12,17 @@ from app.scheduling.kernels.compile import compiled
 from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray
 
 SERVED_TOLERANCE = 1e-9
-"""A device short of its constraint by less than this share of it counts as served: rounding."""
+"""A device that misses its constraint by less than this share counts as served: rounding."""
 
 ORDER, NORM, SILENCE, POWER, SUM, ERROR, TOLERANCE = range(1, 8)
-"""What :func:`broken_formula` finds broken; 0 is nothing."""
+"""What :func:`broken_formula` returns; 0 if nothing is broken."""
 
 
 @compiled
 def inspect(
     channels: ComplexArray, weights: RealArray, gamma: float
 ) -> tuple[float, float, float, RealArray]:
-    """Look at a problem's numbers once.
+    """Check a problem's numbers in one pass.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def invert_channels(
     scalars = np.zeros(responses.shape[0], np.complex128)
     for k in active:
         magnitude = abs(responses[k])
-        # Divided twice, not by the square: that could underflow.
+        # Divided twice, because the square could underflow.
         scalars[k] = (level * weights[k] / magnitude) * (responses[k] / magnitude)
     return level, scalars
 
@@ -98,7 +98,7 @@ def minimise_error(
     r"""Coordinate the active devices for the least mean squared error.
 
     With :math:`x = 1/\sqrt\eta` device k inverts its channel where
-    :math:`x \ge x_k = \phi_k/(\sqrt P|h_k^H c|)`, and sends with full power where it cannot. The
+    :math:`x \ge x_k = \phi_k/(\sqrt P|h_k^H c|)`, and sends at full power where it cannot. The
     error is :math:`\sum_{k: x_k > x}(\sqrt P|h_k^H c|x - \phi_k)^2 + \sigma^2 x^2`, convex in x;
     for the m weakest devices at full power its minimum is at
     :math:`\sqrt P\sum|h_k^H c|\phi_k/(P\sum|h_k^H c|^2 + \sigma^2)`, and m is right when that
@@ -197,9 +197,9 @@ def coordinate(
     mask: MaskArray,
     zero_forcing: bool,
 ) -> tuple[ComplexArray, IndexArray, float, float, ComplexArray, int]:
-    """Set the scalars of the devices in ``mask``, and check the outcome.
+    """Set the scalars of the devices in ``mask``, and check the result.
 
-    Both in one call from Python, which would cost more than either.
+    One call for both, because a call from Python costs more than either.
 
     Returns
     -------

@@ -15,16 +15,16 @@ from app.scheduling.types import ComplexArray, RealArray
 _CANCELLED = 1e-4
 """Rebuild when updates have taken away all but this share of the matrix.
 
-What is left then carries the rounding of what is gone: 1e-16 of the largest trace so far.
+The rest then carries the rounding errors of what was removed: 1e-16 of the largest trace so far.
 """
 
 _ORTHOGONAL = 1e-18
-"""Below this share of the product of squared norms, a squared overlap is rounding."""
+"""Below this share of the product of squared norms, a squared overlap is just rounding."""
 
 
 @compiled
 def by_device(channels: ComplexArray) -> ComplexArray:
-    """Return the (N, K) channels as (K, N), one contiguous row a device."""
+    """Return the (N, K) channels as (K, N), one contiguous row per device."""
     antennas, devices = channels.shape
     rows = np.empty((devices, antennas), np.complex128)
     for n in range(antennas):
@@ -46,11 +46,11 @@ def gains(rows: ComplexArray, receiver: ComplexArray, into: RealArray) -> None:
 
 @compiled
 def aligned_sum(rows: ComplexArray) -> ComplexArray:
-    """Return the unit sum of all channels, each turned to agree with the sum so far.
+    """Return the normalised sum of all channels, each rotated in phase with the sum so far.
 
-    A start for the principal eigenvector that cannot cancel, and does not change when a device's
-    channel is turned by a phase (unless it is orthogonal to the sum). For all-zero channels it is
-    the first antenna.
+    A start for the principal eigenvector that cannot cancel, and does not change if a device's
+    channel is rotated (unless it is orthogonal to the sum). For all-zero channels it is the first
+    antenna.
     """
     devices, antennas = rows.shape
     total = np.zeros(antennas, np.complex128)
@@ -84,7 +84,7 @@ def add_outer(gram: ComplexArray, row: ComplexArray, weight: float) -> None:
 def reweigh(
     gram: ComplexArray, rows: ComplexArray, old: RealArray, new: RealArray, peak: float
 ) -> float:
-    """Bring ``gram`` from the weights ``old`` to ``new``, and ``old`` with it.
+    """Update ``gram`` from the weights ``old`` to ``new``, and ``old`` with it.
 
     Parameters
     ----------

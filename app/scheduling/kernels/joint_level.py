@@ -1,8 +1,8 @@
 r"""The receiver and the phases with the largest level for a fixed set of devices.
 
-The channels are scaled by what their devices need, so that a unit receiver serves device k when
-:math:`s_k = |y_k|^2 \ge 1`, with :math:`y_k = c^H h_k(\mu)`. The level of a set is the least
-:math:`s_k` of it. Receiver and phases raise it in turn:
+The channels are scaled by what their devices need, so a unit receiver serves device k when
+:math:`s_k = |y_k|^2 \ge 1`, with :math:`y_k = c^H h_k(\mu)`. The level of a set is its
+smallest :math:`s_k`. Receiver and phases raise it in turn:
 
 receiver
     The least-norm receiver of :mod:`app.scheduling.kernels.least_norm`, a local maximum of the
@@ -11,13 +11,13 @@ phases
     Ascent on a smooth lower bound of the level, :math:`(\sum_k s_k^{-p})^{-1/p}`. Its gradient is
     that of :math:`\sum_k\lambda_k s_k` with the weights :math:`\lambda_k \propto s_k^{-p-1}`, which
     approach the multipliers of the level as p grows. All elements step towards the phase of
-    :math:`z_m = \sum_k \lambda_k \bar r_{m,k} y_k`, by a length that is adapted. On a grid of
-    phases one element after the other goes to a neighbouring phase if that raises the bound.
+    :math:`z_m = \sum_k \lambda_k \bar r_{m,k} y_k`, with an adaptive length. On a grid of
+    phases, one element after the other moves to a neighbouring phase if that raises the bound.
 
-A step that does not raise the bound is taken back, and the best level seen is kept: the level of
-the set never falls.
+A step that does not raise the bound is undone, and the best level seen is kept: the level of the
+set never falls.
 
-Cost: O(MK) a step of the phases, O(MKN) for the channels after it.
+Cost: O(MK) per step of the phases, then O(MKN) for the channels.
 """
 
 import math
@@ -41,16 +41,16 @@ from app.scheduling.kernels.surface import (
 from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray
 
 DOUBLINGS = 4
-"""Of the exponent of the bound: p = 2⁴."""
+"""The exponent of the bound is p = 2⁴: four squarings."""
 
 STEPS = 12
 """Steps of the phases between two receivers."""
 
 SHORTEST = 1e-2
-"""The phases rest when a step this long, relative to the mean slope, raises nothing."""
+"""Stop when a step of this length, relative to the mean slope, does not raise the bound."""
 
 _STEADY = 1e-3
-"""An alternation that raises the level by less than this share of it was the last."""
+"""Stop after an alternation that raises the level by less than this share."""
 
 _LEVEL_TOLERANCE = 1e-2
 _VISITS = 60
@@ -183,9 +183,9 @@ def raise_level(
     members
         Indices of devices, at least one.
     receiver, phases
-        (N,) nonzero, and (M,): replaced by the best found.
+        (N,) nonzero, and (M,); replaced by the best found.
     target
-        Level at which to be content.
+        Level at which to stop.
 
     Returns
     -------
@@ -203,7 +203,7 @@ def raise_level(
         alternations += 1
         rows = by_device(tuned_channels(surface, trial_phases))[members]
         if least_norm(rows) <= 0.0:
-            # A device that these phases silence has no phase to be aligned with.
+            # A device with a zero channel at these phases has no phase to align.
             break
         aligned = rows.copy()
         minimise_norm(aligned, everyone, trial, _LEVEL_TOLERANCE, _VISITS * count, stop, target)

@@ -1,7 +1,7 @@
-r"""The loop of Algorithm 2 of Bereyhi et al.: matching pursuit that tunes the channel as it goes.
+r"""The loop of Algorithm 2 of Bereyhi et al.: matching pursuit that also tunes the channel.
 
-As :func:`app.scheduling.kernels.pursuit.backward_pursuit`, but where that takes the principal
-receiver of the weighted channels, this alternates between the receiver and the phases.
+Like :func:`app.scheduling.kernels.pursuit.backward_pursuit`, but instead of only taking the
+principal receiver of the weighted channels, it alternates between the receiver and the phases.
 """
 
 import numpy as np
@@ -19,10 +19,10 @@ from app.scheduling.kernels.surface import (
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 CONVERGED = 1e-3
-"""The alternation ends when one raises Σ_k w_k|h_k(μ)ᴴc|² by less than this share of it."""
+"""Stop after an alternation that raises Σ_k w_k|h_k(μ)ᴴc|² by less than this share."""
 
 MOST_ALTERNATIONS = 100
-"""And after so many in any case."""
+"""Limit on alternations."""
 
 
 @compiled
@@ -43,15 +43,15 @@ def joint_pursuit(
     delta
         Subset-cutting parameter δ in (0, 1).
     policy
-        Of the phases, as :func:`app.scheduling.kernels.surface.update_phases` takes it.
+        Policy for the phases, as :func:`app.scheduling.kernels.surface.update_phases` takes it.
     phases
-        (M,) where to start; replaced by where it ends.
+        (M,) the start; replaced by the result.
     stop
-        (1,), looked at in every iteration: when it turns true, the loop ends with nobody.
+        (1,), checked in every iteration: when it becomes true, the loop ends with an empty set.
 
     Returns
     -------
-    receiver (N,), scheduled devices (K,), number of iterations, of alternations in all.
+    receiver (N,), scheduled devices (K,), number of iterations, total number of alternations.
     """
     antennas, devices = surface.direct_real.shape
     responses = work_space(surface)
@@ -79,7 +79,7 @@ def joint_pursuit(
             if not moved:
                 break
             rows = by_device(tuned_channels(surface, phases))
-            # Of other channels: nothing of the matrix can be kept.
+            # The channels have changed: rebuild the matrix.
             gram[:] = 0.0
             weights[:] = 0.0
             peak = 0.0

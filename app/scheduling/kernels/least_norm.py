@@ -2,8 +2,8 @@ r"""The least-norm receiver of a fixed set of devices, by coordinate ascent on i
 
 Divide every channel by what its device needs, :math:`a_k = h_k/r_k`. One unit receiver gives
 every :math:`k \in S` its :math:`|h_k^H c| \ge r_k` if and only if the least
-:math:`\|c\|` with :math:`|a_k^H c| \ge 1` is at most one. Turn the channels so that each response
-is real, :math:`b_k = u_k a_k` with :math:`u_k = a_k^H c/|a_k^H c|`, and the problem is convex:
+:math:`\|c\|` with :math:`|a_k^H c| \ge 1` is at most one. Rotate the channels so that each response
+is real, :math:`b_k = u_k a_k` with :math:`u_k = a_k^H c/|a_k^H c|`; then the problem is convex:
 
 .. math::
     \min \tfrac12\|c\|^2 \text{ s.t. } \Re\{b_k^H c\} \ge 1
@@ -15,12 +15,12 @@ One visit to device k is the exact maximum over its own :math:`\lambda_k`,
 .. math::
     \lambda_k \leftarrow \max(0, \lambda_k + (1 - \Re\{b_k^H c\})/\|a_k\|^2),
 
-and costs O(N), so a sweep over S costs O(|S|N) and needs no matrix. A few sweeps, turn the
-channels anew (*align*), repeat: the phases only ever get better, because the last receiver is
-still admissible for the new ones.
+and costs O(N), so a sweep over S costs O(|S|N) and needs no matrix. The method repeats a few
+sweeps and then rotates the channels again (*align*). The phases never get worse, because the last
+receiver is still feasible for the new ones.
 
 Two bounds come for free. Any c reaches the level :math:`\min_k |a_k^H c|/\|c\|`, and with the
-present phases nothing exceeds :math:`\|\sum_k\lambda_k b_k\|/\sum_k\lambda_k`.
+current phases nothing exceeds :math:`\|\sum_k\lambda_k b_k\|/\sum_k\lambda_k`.
 """
 
 import math
@@ -35,12 +35,12 @@ SWEEPS = 2
 """Sweeps between two alignments."""
 
 MOST_SWEEPS = 256
-"""As many if alignments come too soon for the sweeps to settle."""
+"""Limit if alignments come too soon for the sweeps to converge."""
 
 
 @compiled
 def scaled_rows(channels: ComplexArray, needed: RealArray) -> ComplexArray:
-    """Return a_k = h_k/r_k as (K, N), one contiguous row a device.
+    """Return a_k = h_k/r_k as (K, N), one contiguous row per device.
 
     Parameters
     ----------
@@ -61,9 +61,9 @@ def scaled_rows(channels: ComplexArray, needed: RealArray) -> ComplexArray:
 def response(rows: ComplexArray, k: int, receiver: ComplexArray) -> complex:
     """Return b_kᴴc, for row k of ``rows``.
 
-    The row goes by its index: a view of it would cost more than the product.
+    The row is passed by index: a view of it would cost more than the product.
     """
-    # Four sums that do not wait for each other.
+    # Four independent sums, which can run in parallel.
     first = second = third = fourth = 0.0
     for n in range(receiver.shape[0]):
         entry, other = rows[k, n], receiver[n]
@@ -76,7 +76,7 @@ def response(rows: ComplexArray, k: int, receiver: ComplexArray) -> complex:
 
 @compiled
 def align(rows: ComplexArray, k: int, receiver: ComplexArray) -> float:
-    """Turn row k so that its response is real and not negative; return that response."""
+    """Rotate row k so that its response is real and not negative; return that response."""
     value = response(rows, k, receiver)
     magnitude = math.sqrt(value.real * value.real + value.imag * value.imag)
     if magnitude > 0.0:
@@ -132,7 +132,7 @@ def sweep(
 def holding(multipliers: RealArray, members: IndexArray, count: int, into: IndexArray) -> int:
     """Write those of the first ``count`` members with λ_k > 0 into ``into``; return how many.
 
-    At the optimum at most 2N - 1 hold the receiver in place; sweeps over them alone are cheap.
+    At the optimum at most 2N - 1 devices determine the receiver; sweeps over them alone are cheap.
     """
     held = 0
     for i in range(count):
@@ -157,7 +157,7 @@ def realign(
     Parameters
     ----------
     combined
-        (N,) receives the sum; ``receiver`` stays as it is.
+        (N,) receives the sum; ``receiver`` is not changed.
     responses
         (K,) receives |a_kᴴc| of the members.
 
@@ -175,7 +175,7 @@ def realign(
         smallest = min(smallest, magnitude)
         multiplier = multipliers[k]
         if multiplier == 0.0 and value.real >= 1.0:
-            # It has no part in the sum, and its constraint holds in the phase it has.
+            # It is not part of the sum, and its constraint holds at its current phase.
             continue
         cosine, sine = 1.0, 0.0
         if magnitude > 0.0:
@@ -201,24 +201,24 @@ def minimise_norm(
 ) -> int:
     r"""Raise min_k |a_kᴴc|/‖c‖ over the members to a local maximum, from ``receiver``.
 
-    Ends when the level reached is within ``tolerance``, relatively, of the bound
+    Ends when the level is within ``tolerance``, relatively, of the bound
     :math:`\|\sum_k\lambda_k b_k\|/\sum_k\lambda_k` for the receiver's own phases: then it solves
     their convex problem. The best receiver seen is kept, so the level never falls.
 
     Parameters
     ----------
     rows
-        (K, N) scaled channels, turned in place.
+        (K, N) scaled channels, rotated in place.
     members
         Indices of devices with nonzero channels.
     receiver
         (N,) start, replaced by the best receiver found, of arbitrary norm.
     limit
-        Most visits to a device; a round that has begun is finished.
+        Limit on visits to a device; a round that has begun is completed.
     stop
-        (1,), looked at in every round.
+        (1,), checked in every round.
     target
-        Level at which to be content.
+        Level at which to stop.
 
     Returns
     -------
@@ -284,7 +284,7 @@ def best_of_starts(
     Parameters
     ----------
     tolerance, limit
-        Of each start, as for :func:`minimise_norm`.
+        For each start, as for :func:`minimise_norm`.
 
     Returns
     -------

@@ -6,7 +6,7 @@ when :math:`|a_k^H c|^2 \ge 1`. With C in place of :math:`cc^H`, and slacks s, t
 .. math:: \min_{C \succeq 0,\ s \ge 0} \langle B, C\rangle + \sum_k w_k s_k
     \quad\text{s.t.}\quad \operatorname{tr} C = 1,\quad 1 - a_k^H C a_k \le s_k .
 
-The constraints are homogeneous in (C, s), so that a trace of one is no loss against "at least
+The constraints are homogeneous in (C, s), so a trace of exactly one loses nothing against "at least
 one". An infinite :math:`w_k` makes a constraint hard. Its dual has K + 1 variables and no slacks,
 
 .. math:: \max_{\tau,\ 0 \le \lambda \le w} \tau + \sum_k \lambda_k
@@ -14,12 +14,12 @@ one". An infinite :math:`w_k` makes a constraint hard. Its dual has K + 1 variab
 
 and Newton's method follows the maximum of it plus
 :math:`\mu(\log\det M + \sum\log\lambda_k + \sum\log(w_k - \lambda_k))` as μ falls. On that path
-:math:`C = \mu M^{-1}` is strictly feasible, and N + 2K times μ from optimal. With
+:math:`C = \mu M^{-1}` is strictly feasible, and within (N + 2K)μ of the optimum. With
 :math:`X = M^{-1}` the Hessian is made of :math:`|a_i^H X a_j|^2`, :math:`\|X a_i\|^2` and
-:math:`\operatorname{tr} X^2`: no matrix larger than K + 1 is ever formed, in contrast to a general
-cone solver, which works with all N² entries of C.
+:math:`\operatorname{tr} X^2`: no matrix larger than K + 1 is ever formed, whereas a general
+cone solver works with all N² entries of C.
 
-Cost: O(N³ + KN² + K²N + K³) a step, 20 to 40 steps.
+Cost: O(N³ + KN² + K²N + K³) per step, 20 to 40 steps.
 """
 
 import math
@@ -38,7 +38,7 @@ _CENTRED = 0.25
 """Squared Newton decrement below which a point is close enough to the path to move on."""
 
 _CENTRED_LAST = 1e-12
-"""The same where the path ends: C is feasible only as far as the point is on the path."""
+"""The same at the end of the path: C is only as feasible as the point is close to the path."""
 
 _SHRINK = 0.1
 """Factor by which μ falls from one point of the path to the next."""
@@ -82,7 +82,7 @@ def _inverse(lower: ComplexArray, inverse: ComplexArray) -> None:
     for n in range(antennas):
         inverse[n, n] = 1.0
         solve_factored(lower, inverse[n])
-    # Each row holds a column of the inverse: of a Hermitian matrix, its conjugate row.
+    # Each row holds a column of the inverse, which for a Hermitian matrix is its conjugate row.
     for n in range(antennas):
         for m in range(antennas):
             inverse[n, m] = inverse[n, m].conjugate()
@@ -143,7 +143,7 @@ def _solve_scaled(hessian: RealArray, gradient: RealArray) -> RealArray:
 
 @compiled
 def _longest_step(multipliers: RealArray, weights: RealArray, direction: RealArray) -> float:
-    """Return the step, at most 1, that goes 0.9 of the way to the nearest bound of λ."""
+    """Return the step, at most 1, that covers 0.9 of the way to the nearest bound of λ."""
     step = 1.0
     for k in range(multipliers.shape[0]):
         if direction[k] < 0.0:
@@ -168,7 +168,7 @@ def solve_lifted(
     linear
         (N, N) B, Hermitian, 0 ⪯ B ⪯ I.
     gap
-        How far from optimal the answer may be.
+        How far from optimal the result may be.
 
     Returns
     -------
@@ -216,7 +216,7 @@ def solve_lifted(
             trial = multipliers + step * direction[:devices]
             trial_level = level + step * float(direction[devices])
             improved = _barrier(rows, weights, linear, trial, trial_level, barrier, lower, column)
-            # Close to the path Newton's step needs no test, which rounding might fail.
+            # Close to the path Newton's step needs no check, which rounding might fail.
             needed = 0.01 * step * barrier * decrement if decrement >= _CENTRED else -math.inf
             if improved > -math.inf and improved >= value + needed:
                 break

@@ -14,15 +14,15 @@ from app.scheduling.kernels.gram import aligned_sum, by_device, gains, reweigh
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 EQUAL_VIOLATIONS = SERVED_TOLERANCE
-"""Violations closer than this share of the required gain are equal: the lowest index goes first."""
+"""Violations closer than this share of the required gain are equal: the lowest index wins."""
 
 
 @compiled
 def subset_cutting(violated: bool, delta: float) -> float:
     """Weight Π of a remaining device: δ if it is violated and 1-δ if it is served.
 
-    Both are divided by 1-δ, which leaves the principal eigenvector as it is and the weight of a
-    served device at the 1 it started with, so that only violated devices need an update.
+    Both are divided by 1-δ. That does not change the principal eigenvector, and keeps the weight of
+    a served device at its initial 1, so only violated devices need an update.
     """
     return delta / (1.0 - delta) if violated else 1.0
 
@@ -95,10 +95,10 @@ def backward_pursuit(
     delta
         Subset-cutting parameter δ in (0, 1).
     bidirectional
-        Whether dropped devices that become served come back, each of them once, and everyone
-        whom the last receiver serves is in.
+        Whether dropped devices that become served come back, each of them once, and every device
+        that the last receiver serves is scheduled.
     stop
-        (1,), looked at in every iteration: when it turns true, the loop ends with nobody.
+        (1,), checked in every iteration: when it becomes true, the loop ends with an empty set.
 
     Returns
     -------
@@ -150,10 +150,10 @@ def forward_pursuit(
     delta: float,
     stop: MaskArray,
 ) -> tuple[ComplexArray, MaskArray, int]:
-    """Add the least violated device for as long as one receiver serves all.
+    """Add the least violated device as long as one receiver serves all.
 
-    Parameters, result: as for :func:`backward_pursuit`; when ``stop`` turns true, the last
-    set that a receiver serves is returned.
+    Parameters and result are those of :func:`backward_pursuit`, but when ``stop`` becomes true, the
+    last set that a receiver serves is returned.
     """
     antennas, devices = channels.shape
     rows = by_device(channels)
@@ -168,7 +168,7 @@ def forward_pursuit(
     served = np.zeros(devices, np.bool_)
     best = aligned_sum(rows)
     receiver = best.copy()
-    # Nobody is taken yet: each device is judged by its own matched filter, of gain ‖h_k‖².
+    # No device is taken yet: judge each by its own matched filter, with gain ‖h_k‖².
     for k in range(devices):
         gain[k] = np.sum(rows[k].real ** 2 + rows[k].imag ** 2)
     peak = 0.0

@@ -1,4 +1,4 @@
-r"""A reflecting surface: the channels it makes, and the two ways of tuning its phases.
+r"""A reflecting surface: the channels it produces, and two ways to tune its phases.
 
 For a receiver c and weights w both policies raise :math:`f(\mu) = \sum_k w_k|y_k|^2` with
 
@@ -7,20 +7,20 @@ For a receiver c and weights w both policies raise :math:`f(\mu) = \sum_k w_k|y_
 
 That is :math:`\mu^H Q\mu + 2\Re\{\mu^H a\}` plus a constant, with
 :math:`Q = \sum_k w_k \bar r_k r_k^T` and :math:`a = \sum_k w_k \bar r_k\,c^H h_k^0`; but
-:math:`Q\mu + a = \sum_k w_k \bar r_k y_k =: z` takes O(MK) and no matrix of M × M.
+:math:`Q\mu + a = \sum_k w_k \bar r_k y_k =: z` takes O(MK) and no M × M matrix.
 
 MM
-    f is convex in μ: it lies above its tangent, :math:`2\Re\{\mu^H z\}` plus a constant. Every
-    element goes to the phase of its :math:`z_m` at once.
+    f is convex in μ: it lies above its tangent, :math:`2\Re\{\mu^H z\}` plus a constant. All
+    elements move to the phases of their :math:`z_m` at once.
 BCD
     One element at a time, with :math:`z_m - \mu_m\sum_k w_k|r_{m,k}|^2`, its own term left out: the
-    exact maximum over :math:`\mu_m`, after which y is brought up to date.
+    exact maximum over :math:`\mu_m`, after which y is updated.
 
-With a grid of phases either takes the allowed phase closest to that of :math:`z_m`, which is the
-best one for the same function: f never falls, and the phases are on the grid all along.
+With a grid of phases, both take the allowed phase closest to that of :math:`z_m`, which is the best
+one for the same function: f never falls, and the phases are always on the grid.
 
-Real and imaginary parts are separate arrays, and the axis of the inner loop is the last one: then
-the loops run on whole vectors. For this G is kept both ways.
+Real and imaginary parts are separate arrays, and the inner loop runs over the last axis, so that it
+vectorises. For this G is kept both ways.
 """
 
 import math
@@ -32,24 +32,24 @@ from app.scheduling.kernels.compile import compiled
 from app.scheduling.types import ComplexArray, IndexArray, RealArray
 
 MM, BCD = 0, 1
-"""The policies: the number that :func:`update_phases` takes."""
+"""The policies, as :func:`update_phases` takes them."""
 
 CONVERGED = 1e-3
-"""A policy ends when one of its steps raises f by less than this share of it."""
+"""A policy stops after a step that raises f by less than this share."""
 
 MOST_STEPS = 50
-"""And after so many steps (sweeps over all elements, for BCD) in any case."""
+"""Limit on steps; for BCD, on sweeps over all elements."""
 
 _VANISHING = 1e-280
-"""Below this |z_m|² says nothing of a phase: the element stays as it is."""
+"""A smaller |z_m|² does not determine a phase: the element stays as it is."""
 
 
 class Surface(NamedTuple):
-    """The channels, and what the phases may be.
+    """The channels and the allowed phases.
 
     ``direct_real``, ``direct_imag`` (N, K); ``to_server`` (N, M) complex; ``to_surface_real``,
     ``to_surface_imag`` (M, K), and the same as ``by_device_real``, ``by_device_imag`` (K, M);
-    ``order`` (M,), in which elements are visited; ``levels`` of a phase, 0 for any.
+    ``order`` (M,), in which elements are visited; ``levels`` of a phase, 0 if continuous.
     """
 
     direct_real: RealArray
@@ -151,7 +151,7 @@ def respond(
 
 @compiled
 def turn(responses: Responses, m: int, change: complex) -> None:
-    """Bring y up to date with a ``change`` of μ_m."""
+    """Update y for a ``change`` of μ_m."""
     real, imag, _, reflected_real, reflected_imag = responses
     first, second = change.real, change.imag
     for k in range(real.shape[0]):
