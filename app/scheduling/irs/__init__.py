@@ -1,1 +1,1 @@
-"""Scheduling with an intelligent reflecting surface: the same core for channels that it shapes."""
+"""Scheduling with an intelligent reflecting surface, which shapes the channels."""

@@ -1,6 +1,6 @@
 r"""The lifted problem of the phases, for a fixed receiver: V in place of :math:`vv^H`.
 
-With :math:`v = (\mu, 1)` a device's response is :math:`y_k = f_k^H v`; scaled by what it needs,
+With :math:`v = (\mu, 1)` a device's response is :math:`y_k = f_k^H v`. Relative to what it needs,
 it is served when :math:`|y_k|^2 \ge 1`. With V for :math:`vv^H`, and slacks s, the programme is
 
 .. math:: \min_{V \succeq 0,\ s \ge 0} \langle B, V\rangle + \sum_k w_k s_k
@@ -11,12 +11,12 @@ Its dual has M + 1 + K variables,
 .. math:: \max_{\tau,\ 0\le\lambda\le w} \sum_m\tau_m + \sum_k\lambda_k
     \quad\text{s.t.}\quad Z = B - \operatorname{diag}(\tau) - \sum_k\lambda_k f_k f_k^H \succeq 0,
 
-and is solved as :mod:`app.scheduling.kernels.lifted` solves that of the receiver: Newton's method
-along the maxima with a logarithmic barrier of falling weight β, where :math:`V = \beta Z^{-1}`. All
-constraints are of rank one, :math:`\langle a_i a_i^H, V\rangle`, so that the Hessian is that of the
-:math:`|a_i^H Z^{-1} a_j|^2`.
+and is solved like that of the receiver in :mod:`app.scheduling.kernels.lifted`: Newton's method
+follows the maxima with a logarithmic barrier of decreasing weight β, where
+:math:`V = \beta Z^{-1}`. All constraints have rank one, :math:`\langle a_i a_i^H, V\rangle`, so the
+Hessian consists of the :math:`|a_i^H Z^{-1} a_j|^2`.
 
-Cost: O((M + K)³) a step, 30 to 60 steps.
+Cost: O((M + K)³) per step, 30 to 60 steps.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ import numpy as np
 from app.scheduling.types import ComplexArray, RealArray
 
 GAP = 1e-3
-"""How far from optimal a solution may be, where a device that gets nothing counts one."""
+"""How far from optimal a solution may be; a device with no gain at all counts as one."""
 
 _SHRINK = 0.1
 _MOST_STEPS = 200
@@ -35,9 +35,9 @@ _CENTRED_LAST = 1e-8
 def lifted_phases(
     rows: ComplexArray, weights: RealArray, near: ComplexArray
 ) -> ComplexArray | None:
-    r"""Minimise the weighted slacks plus :math:`1 - v^HVv/\|v\|^4` for a v ``near`` which to stay.
+    r"""Minimise the weighted slacks plus :math:`1 - v^HVv/\|v\|^4` to stay ``near`` a vector v.
 
-    The latter is zero where V has rank one, linearised at ``near``.
+    The latter linearises, at ``near``, a term that is zero where V has rank one.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def lifted_phases(
     vectors: ComplexArray = np.concatenate((identity, rows))
     linear: ComplexArray = (identity - np.outer(near, near.conj()) / size) / size
     bounds = np.concatenate((np.full(size, np.inf), weights))
-    # Strictly feasible: τ lies below what the multipliers can take away.
+    # Strictly feasible: τ is below anything the multipliers can subtract.
     multipliers = np.minimum(0.5 * weights, 1.0 / np.maximum(np.sum(np.abs(rows) ** 2, axis=1), 1))
     taken = float(np.sum(multipliers * np.sum(np.abs(rows) ** 2, axis=1)))
     point = np.concatenate((np.full(size, -1.0 - taken), multipliers))
@@ -84,7 +84,7 @@ def lifted_phases(
         while True:
             trial = point + step * direction
             improved = _barrier(vectors, linear, bounds, trial, barrier)
-            # Close to the path Newton's step needs no test, which rounding might fail.
+            # Close to the path Newton's step needs no check, which rounding might fail.
             needed = 0.01 * step * barrier * decrement if decrement >= _CENTRED else -np.inf
             if improved > -np.inf and improved >= value + needed:
                 break

@@ -1,10 +1,10 @@
-r"""The phases of a surface: which there are, and the policies that tune them.
+r"""The phases of a surface: the allowed values, and the policies that tune them.
 
 A policy is the :math:`\mathcal P` of the paper's Algorithm 2: for a receiver and weights it looks
-for the parameters of the channel that maximise :math:`c^H H(\mu) W H(\mu)^H c`. What they do is in
-:mod:`app.scheduling.kernels.surface`. Another one is another branch of ``update_phases`` there,
-and a name here; another parametrisation of the channel is another ``Surface``, ``tuned_channels``
-and ``update_phases``, and nothing of the pursuit changes.
+for the channel parameters that maximise :math:`c^H H(\mu) W H(\mu)^H c`. The policies are
+implemented in :mod:`app.scheduling.kernels.surface`. A new one takes a branch of ``update_phases``
+there and a name here. A new parametrisation of the channel takes its own ``Surface``,
+``tuned_channels`` and ``update_phases``; the pursuit stays the same.
 """
 
 from collections.abc import Mapping
@@ -32,14 +32,14 @@ class PhaseGrid:
     Parameters
     ----------
     bits
-        They are the multiples of 2π/2^bits; None for all.
+        The phases are the multiples of 2π/2^bits; None for continuous ones.
     """
 
     bits: int | None
 
     @property
     def levels(self) -> int:
-        """Number of phases, 0 for all."""
+        """Number of phases, 0 if continuous."""
         return 0 if self.bits is None else 1 << self.bits
 
     def nearest(self, values: ComplexArray) -> ComplexArray:
@@ -58,5 +58,5 @@ class PhaseGrid:
         return np.asarray(np.exp(2j * np.pi * turns))
 
     def holds(self, phases: ComplexArray) -> bool:
-        """Return whether all ``phases`` are allowed, but for rounding."""
+        """Return whether all ``phases`` are allowed, up to rounding."""
         return bool(np.abs(phases - self.nearest(phases)).max() <= _ROUNDING)

@@ -1,6 +1,6 @@
 r"""The scheduling problem with a reflecting surface, frozen and checked.
 
-The surface turns what element m reflects by a phase :math:`\mu_m`, so that device k's channel is
+Element m of the surface shifts what it reflects by a phase :math:`\mu_m`, so device k's channel is
 
 .. math:: h_k(\mu) = h_k^0 + T \operatorname{diag}(g_k)\,\mu, \qquad
     H(\mu) = H^0 + T \operatorname{diag}(\mu)\,G .
@@ -20,10 +20,10 @@ from app.scheduling.problem import LARGEST, InvalidProblemError, Problem, frozen
 from app.scheduling.types import ComplexArray, IndexArray, RealArray
 
 MOST_PHASE_BITS = 16
-"""Finer phases than these cannot be told from continuous ones."""
+"""Finer phases are indistinguishable from continuous ones."""
 
 MODULUS_TOLERANCE = 1e-6
-"""How far from one the modulus of a given phase may be: single precision, rounded in text."""
+"""How far the modulus of a given phase may be from one: single precision, rounded in text."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,13 +45,13 @@ class IrsProblem:
     phase_bits
         The phases are multiples of 2π/2^bits; None for any.
     initial_phases
-        (M,) complex, of unit modulus: where algorithms start; all 1 if None. They are put on the
-        grid of ``phase_bits``, and brought to a modulus of exactly one.
+        (M,) complex, of unit modulus: where algorithms start; all 1 if None. They are rounded to
+        the grid of ``phase_bits`` and normalised to a modulus of exactly one.
 
     Raises
     ------
     InvalidProblemError
-        A shape or value is not acceptable; the error names the argument.
+        A shape or value is invalid; the error names the argument.
     """
 
     direct: ComplexArray
@@ -71,12 +71,12 @@ class IrsProblem:
     order: IndexArray = field(init=False, repr=False)
     """(M,) the elements from the strongest ‖t_m‖‖g_m‖ to the weakest.
 
-    Everything that visits one element after the other does so in this order, so that the order in
-    which they are given does not matter.
+    Every loop over the elements uses this order, so the order in which they are given does not
+    matter.
     """
 
     reflects: bool = field(init=False, repr=False)
-    """Whether any phase makes any difference to the channels."""
+    """Whether the phases affect the channels at all."""
 
     def __post_init__(self) -> None:
         without_surface = self._without_surface()
@@ -126,7 +126,7 @@ class IrsProblem:
         object.__setattr__(self, "initial_phases", self._start(elements))
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Built anew where it is unpickled: pickle forgets which arrays nobody can write to.
+        # Rebuilt when unpickled: pickle does not preserve that arrays are read-only.
         return IrsProblem, tuple(getattr(self, item.name) for item in fields(self) if item.init)
 
     def _without_surface(self) -> Problem:
@@ -199,7 +199,7 @@ class IrsProblem:
 
     @cached_property
     def surface(self) -> Surface:
-        """The channels as the kernels take them, who only read them."""
+        """The channels as the kernels take them; kernels only read them."""
         return Surface(
             self.direct.real.copy(),
             self.direct.imag.copy(),
@@ -213,7 +213,7 @@ class IrsProblem:
         )
 
     def tuned(self, phases: ComplexArray) -> Problem:
-        """Return the problem that is left when the surface has these ``phases`` (M,)."""
+        """Return the problem without a surface that these ``phases`` (M,) lead to."""
         channels = tuned_channels(self.surface, phases)
         channels.flags.writeable = False
         return replace(self.without_surface, channels=channels)

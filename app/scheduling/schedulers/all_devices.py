@@ -1,8 +1,8 @@
 r"""All devices: everyone transmits, whatever the error.
 
 The receiver is the principal left singular vector of the channels divided by their weights,
-:math:`[h_1/\phi_1 \dots h_K/\phi_K]`, Algorithm 1's first step for channels of equal weight. Only
-a device whose gain through it is exactly zero stays out: no finite transmit scalar inverts it.
+:math:`[h_1/\phi_1 \dots h_K/\phi_K]`, as in the first step of Algorithm 1 for equal weights. Only
+a device whose gain through it is exactly zero is left out: no finite transmit scalar inverts it.
 
 Cost: O(KN² + N³).
 """
@@ -22,7 +22,7 @@ class AllDevicesParameters(Parameters):
 
 
 def select(problem: Problem, parameters: AllDevicesParameters, context: Context) -> Selection:
-    """Take everyone."""
+    """Schedule every device."""
     receiver = principal_receiver(problem.channels / problem.weights)
     responses = receiver.conj() @ problem.channels
     return Selection(receiver, np.abs(responses) ** 2 > 0, iterations=1)

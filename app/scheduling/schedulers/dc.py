@@ -1,32 +1,32 @@
-r"""DC programming: the paper's close-to-optimal reference.
+r"""DC programming: the paper's near-optimal reference.
 
 K. Yang, T. Jiang, Y. Shi, Z. Ding, *Federated Learning via Over-the-Air Computation*, IEEE
 Transactions on Wireless Communications 19(3), 2020.
 
 With C in place of :math:`cc^H` and slacks :math:`s_k \ge \operatorname{tr} C - h_k^H C h_k/q_k`,
-it looks for the fewest nonzero slacks among the C of rank one. Both conditions are written as
+it looks for the fewest nonzero slacks among all C of rank one. Both conditions are written as
 differences of convex functions that vanish exactly where the condition holds:
 
 - at most j slacks are nonzero: :math:`\|s\|_1` minus the sum of the j largest;
 - C has rank one: :math:`\operatorname{tr} C - \|C\|_2`.
 
-What is subtracted is linearised at the last solution, which leaves a semidefinite programme, and
-so on until the objective falls no more. It takes two steps:
+Linearising the subtracted term at the last solution leaves a semidefinite programme, and so on
+until the objective stops falling. There are two steps:
 
 1. j grows from zero until the sum of both differences is zero: then K - j devices are served.
 2. The devices are sorted by their slacks there. The longest prefix that can be served is found by
-   bisection, each by the difference for the rank alone, without slacks. A programme without
-   solution proves that no receiver serves the prefix.
+   bisection, using only the difference for the rank and no slacks. An infeasible programme proves
+   that no receiver serves the prefix.
 
-After every programme the principal eigenvector of C is taken as a receiver and everyone whom it
-serves is counted; the best one seen is the answer. So a difference "is zero" when that receiver
-serves as many as it should, which needs no tolerance, and no slack is trusted.
+After every programme, the principal eigenvector of C is tried as a receiver and the devices it
+serves are counted; the best receiver seen is the answer. A difference therefore counts as zero when
+that receiver serves as many devices as it should: no tolerance is needed, and no slack is trusted.
 
-``solver`` chooses who solves the programmes. On K = 20, N = 6 the kernel of
-:mod:`app.scheduling.kernels.lifted` takes 0.5 ms for one, Clarabel 7 ms and SCS 20 ms.
+``solver`` chooses the solver. On K = 20, N = 6 the kernel of
+:mod:`app.scheduling.kernels.lifted` takes 0.5 ms per programme, Clarabel 7 ms and SCS 20 ms.
 
-Which slack is among the largest is a discrete choice that can turn on the last bits: differently
-compiled kernels may lead to different schedules, by up to four devices for K = 60, N = 8.
+Which slacks are the largest is a discrete choice that can depend on the last bits: differently
+compiled kernels may find schedules that differ by up to four devices for K = 60, N = 8.
 
 Cost: 1 to about 2K programmes, each O(N³ + KN² + K²N + K³) times 20 to 40 Newton steps.
 """
@@ -53,9 +53,9 @@ class DcParameters(Parameters):
     tolerance
         The objective has converged when a programme lowers it by less.
     max_iterations
-        Most programmes for one number of dropped devices, and for one prefix.
+        Limit on programmes per number of dropped devices, and per prefix.
     solver
-        Of the programmes: a compiled interior-point method, or a general solver through cvxpy.
+        A compiled interior-point method, or a general solver through cvxpy.
     """
 
     tolerance: Annotated[float, Interval(gt=0, lt=1)] = 1e-3
@@ -87,11 +87,11 @@ class _Search:
         if relaxed is not None:
             self._search_prefix(self._sparsest(relaxed).order())
         if self.count == 0:
-            # All programmes missed the devices at the very edge of what can be served.
+            # Every programme missed the devices that can only just be served.
             self._try_alone()
 
     def _sparsest(self, current: Lifted) -> Lifted:
-        """Step 1: let ever more slacks be free, until the others vanish at rank one."""
+        """Step 1: free more and more slacks, until the others vanish at rank one."""
         size = self._lifted.devices.size
         for kept in range(size, 0, -1):
             previous = math.inf
@@ -128,7 +128,7 @@ class _Search:
             found = self._solve(weights, near)
             if found is None:
                 return False
-            # Serving as many others is as good.
+            # Serving as many other devices is just as good.
             if self.count >= members.size:
                 return True
             if found.rank_excess > previous - self._parameters.tolerance:
@@ -137,7 +137,7 @@ class _Search:
         return False
 
     def _try_alone(self) -> None:
-        """Take each device's matched filter for the receiver."""
+        """Try each device's matched filter as the receiver."""
         for device in self._lifted.devices:
             channel = self._problem.channels[:, device]
             self._consider(channel / np.linalg.norm(channel))
@@ -173,7 +173,7 @@ SCHEDULERS = (
         "on Wireless Communications 19(3), 2020",
         parameters=DcParameters,
         select=select,
-        # In exact arithmetic it is; its discrete choices can turn on the last bits.
+        # It is in exact arithmetic, but its discrete choices can depend on the last bits.
         symmetric=False,
         pace="slow",
         most_devices=MOST_DEVICES,

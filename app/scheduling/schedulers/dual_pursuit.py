@@ -6,24 +6,25 @@ device k when :math:`|a_k^H c| \ge 1`. A set S can be served if and only if
 .. math:: \min \|c\|^2 \text{ s.t. } |a_k^H c| \ge 1,\ k \in S
 
 is at most one. With the phases of :math:`a_k^H c` held fixed this is convex, and coordinate ascent
-on its dual costs O(N) a visit (see :mod:`app.scheduling.kernels.least_norm`).
+on its dual costs O(N) per visit (see :mod:`app.scheduling.kernels.least_norm`).
 
 descend
-    From all devices that can be served alone: a round of sweeps; if the receiver serves the set,
-    stop; otherwise drop the devices with the largest :math:`\lambda_k\|a_k\|`, one in eight of
-    those not served, at least one. Multipliers and phases carry over. Sets about as large as the
-    best so far get more rounds before anyone is dropped.
+    Start from all devices that can be served alone. Run a round of sweeps; stop if the receiver
+    serves the set, otherwise drop the devices with the largest :math:`\lambda_k\|a_k\|`: one in
+    eight of those not served, at least one. Multipliers and phases carry over. Sets about as large
+    as the best so far get more rounds before any device is dropped.
 kick
-    Return to the best set of this start, take in one to three devices that it misses, near misses
-    first but with some luck, and descend again. More devices, or as many with another receiver,
-    are the new best. After a few failures in a row, the next start.
+    Return to the best set of this start, add one to three devices that it misses, preferably near
+    misses but with some randomness, and descend again. More devices, or as many with another
+    receiver, are the new best. After a few failures in a row, go to the next start.
 starts
-    The receiver of the last round if given; otherwise the sum of all channels with their phases
-    aligned; then random ones. The search ends early when everyone that can be served alone is.
+    The last round's receiver if given, otherwise the sum of all channels with their phases
+    aligned; then random ones. The search ends early once all devices that can be served alone are
+    served.
 polish
-    Finally the receiver with the least computation error for the set, and all whom it serves.
+    Finally, find the receiver with the least computation error for the set, and add all it serves.
 
-The result depends on the seed, and is at least locally optimal, not provably the best.
+The result depends on the seed. It is locally optimal, not provably the best.
 
 Cost: a round is O(KN). A descent takes O(log K) rounds while it drops in batches.
 """
@@ -58,8 +59,8 @@ class DualPursuitParameters(Parameters):
     Parameters
     ----------
     starts
-        Number of receivers to start from: more find more devices, in proportionally more time.
-        Meant for up to 100 devices; with more devices, proportionally fewer starts are made.
+        Number of receivers to start from: more starts find more devices, in proportionally more
+        time. Beyond 100 devices, proportionally fewer starts are made.
     """
 
     starts: Annotated[int, Interval(ge=1, le=10_000)] = 5
@@ -67,7 +68,7 @@ class DualPursuitParameters(Parameters):
 
 def select(problem: Problem, parameters: DualPursuitParameters, context: Context) -> Selection:
     """Search, then polish."""
-    # A copy, because the kernel is compiled for arrays that can be written to.
+    # A copy, because the kernel is compiled for writable arrays.
     given = _NO_START if context.warm_start is None else np.array(context.warm_start)
     receiver, served, rounds = dual_pursuit(
         problem.channels,
@@ -81,7 +82,7 @@ def select(problem: Problem, parameters: DualPursuitParameters, context: Context
         if context.stop[0]:
             raise DeadlineExceededError
         return Selection(receiver, np.zeros(problem.devices, np.bool_), rounds)
-    # Bounded, so that for thousands of devices polishing does not outlast the search.
+    # Bounded, so that polishing thousands of devices does not take longer than the search.
     receiver, active = polish(
         problem,
         receiver,

@@ -1,15 +1,14 @@
 r"""Exhaustive search: the optimum for a few devices, by branch and bound over the sets.
 
-Devices are taken up one by one, with and without; a branch ends when it cannot hold more devices
-than the best set so far, or when its set cannot be served: then no larger set can. What is known
-is not asked again: a set within one that a receiver serves is servable, and one around a set
-without receiver is not.
+The search branches on including each device or not. A branch ends when it cannot hold more devices
+than the best set so far, or when its set cannot be served: then no larger set can. Known answers
+are reused: subsets of servable sets are servable, and supersets of unservable sets are not.
 
-Sets are decided by :mod:`app.scheduling.servability` with many starts. The answer is the optimum
-as far as its noes are right, and most of those are proven; it is always a feasible schedule.
+Sets are decided by :mod:`app.scheduling.servability` with many starts. The answer is always a
+feasible schedule, and it is the optimum if every "no" is right; most of those are proven.
 
-Cost: up to 2ᴷ decisions, at most a few hundred as a rule for K = 12; more than
-:data:`MOST_DEVICES` devices are refused.
+Cost: up to 2ᴷ decisions, usually at most a few hundred for K = 12. More than
+:data:`MOST_DEVICES` devices are rejected.
 """
 
 from dataclasses import dataclass
@@ -22,10 +21,10 @@ from app.scheduling.servability import Servability
 from app.scheduling.types import ComplexArray, MaskArray
 
 MOST_DEVICES = 12
-"""The largest K that is accepted."""
+"""Largest K accepted."""
 
 STARTS = 200
-"""Starts before a set counts as unservable without proof."""
+"""Number of starts before a set counts as unservable without proof."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class _Search:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._servability = Servability(problem, STARTS)
-        # Whoever has the most to spare first: large sets are found early, and prune the rest.
+        # Devices with the most to spare first: large sets are found early and prune the rest.
         devices = self._servability.devices
         gains = np.sum(np.abs(problem.channels[:, devices]) ** 2, axis=0)
         spare = gains / problem.required_gains[devices]

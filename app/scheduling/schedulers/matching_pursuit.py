@@ -11,17 +11,17 @@ backward
     Algorithm 1. Start with everyone at unit weight; while somebody is violated, drop
     :math:`\arg\max_k F_k`.
 bidirectional
-    As backward, but a dropped device that the current receiver serves comes back, and everyone
-    whom the last receiver serves is scheduled. Without a limit this can go round in circles. Each
-    device may come back once, so it ends: an iteration that is not the last drops one device, and
-    no device can be dropped more than twice, hence at most 2K + 1 iterations.
+    As backward, but a dropped device that the current receiver serves comes back, and every device
+    that the last receiver serves is scheduled. Without a limit this can cycle, so each device may
+    come back only once: every iteration but the last drops one device, no device is dropped more
+    than twice, and there are at most 2K + 1 iterations.
 forward
-    The paper's remark for small γ, the same steps from the other side: start with the best device
-    alone; take in all whom the receiver serves and the least violated other; stop when the
-    receiver of the larger set misses one of it, and keep the last receiver that did not.
+    The paper's remark for small γ, the same steps in reverse: start with the best device alone;
+    add all devices that the receiver serves and the least violated other one; stop when the
+    receiver of the larger set misses one of its devices, and keep the last one that did not.
 
-Which receiver, if the largest singular value is repeated? The one closest to the last
-iteration's; at first, to the sum of the channels with their phases aligned.
+If the largest singular value is repeated, the receiver is the one closest to the last
+iteration's or, in the first iteration, to the sum of the channels with their phases aligned.
 
 Cost: with T iterations, O(T(KN + N³) + uN²) for u changes of a weight. T ≤ K backward and
 forward; for small γ it is about K - |S| backward and |S| forward.
@@ -52,7 +52,7 @@ class MatchingPursuitParameters(Parameters):
     delta
         Subset-cutting parameter δ: the weight of violated devices against 1-δ of served ones.
     search
-        Whether devices are dropped, added, or dropped and taken back.
+        Whether devices are dropped, added, or dropped and readmitted.
     """
 
     delta: Annotated[float, Interval(gt=0, lt=1)] = 0.55
@@ -73,7 +73,7 @@ def select(problem: Problem, parameters: MatchingPursuitParameters, context: Con
         problem.channels, required, delta, parameters.search == "bidirectional", context.stop
     )
     if context.stop[0] and not active.any():
-        # A backward search has nothing to show before it ends.
+        # A backward search has no schedule before it ends.
         raise DeadlineExceededError
     return Selection(receiver, active, iterations)
 

@@ -1,24 +1,24 @@
-r"""Random, round robin, proportional fair: an order first, a receiver second.
+r"""Random, round robin, proportional fair: choose an order, then a receiver.
 
 The classical policies of H. H. Yang, Z. Liu, T. Q. S. Quek, H. V. Poor, *Scheduling Policies for
 Federated Learning in Wireless Networks*, IEEE Transactions on Communications 68(1), 2020, carried
-over to the air. Each puts the devices in an order that does not look at the receiver:
+over to the air. Each orders the devices without regard to the receiver:
 
 random
-    All orders are equally likely; the seed of the request decides.
+    All orders are equally likely; the seed of the request decides which.
 round_robin
-    By index, from the device ``start`` on and around. The service keeps no state between rounds:
-    whoever asks moves ``start`` on.
+    By index, from the device ``start`` on, wrapping around. The service keeps no state between
+    rounds: the caller advances ``start``.
 proportional_fair
-    By :math:`\|h_k\|^2` over the device's average of it so far, the largest ratio first. Without
-    averages all count as equal, as in a first round: the strongest channel comes first.
+    By :math:`\|h_k\|^2` relative to its average so far, largest ratio first. Without averages, as
+    in a first round, the strongest channel comes first.
 
-The schedule is the longest prefix of the order that one receiver serves, and nobody behind it,
-served or not. Devices that no receiver serves even alone are passed over: they would end the
-prefix for everyone. A subset of a servable set is servable, so bisection finds the length; what
-can be served is decided by :mod:`app.scheduling.servability`, which says how sure it is.
+The schedule is the longest prefix of the order that one receiver serves, and nobody after it,
+served or not. Devices that no receiver serves even alone are skipped: they would end the prefix for
+everyone. A subset of a servable set is servable, so bisection finds the length.
+:mod:`app.scheduling.servability` decides what can be served, and says how certain that is.
 
-Cost: log₂ K decisions, O(N³ + KN² + K²N + K³) times 5 to 40 each.
+Cost: log₂ K decisions, each O(N³ + KN² + K²N + K³) times 5 to 40.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ _REFERENCE = (
 )
 
 _LEAST, _MOST = 1e-60, 1e60
-"""Of an average gain: the squares of what channels may be."""
+"""Bounds of an average gain: the squares of those of a channel."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class RoundRobinParameters(Parameters):
     Parameters
     ----------
     start
-        The device that the order begins at, modulo the number of devices.
+        The device that comes first, modulo the number of devices.
     """
 
     start: Annotated[int, Ge(0)] = 0
@@ -74,7 +74,7 @@ class ProportionalFairParameters(Parameters):
     Parameters
     ----------
     average_gains
-        ‖h_k‖² averaged over the rounds so far, positive, one a device; equal ones if None.
+        ‖h_k‖² averaged over the rounds so far, positive, one per device; all equal if None.
     """
 
     average_gains: Sequence[Annotated[float, Interval(ge=_LEAST, le=_MOST)]] | None = None
@@ -83,7 +83,7 @@ class ProportionalFairParameters(Parameters):
         super().__post_init__()
         if self.average_gains is None:
             return
-        # The request brings a list: a frozen object holds what nobody can change.
+        # The request brings a list; a frozen object needs a tuple.
         object.__setattr__(self, "average_gains", tuple(self.average_gains))
         if not all(_LEAST <= gain <= _MOST for gain in self.average_gains):
             raise InvalidParameterError(f"average_gains must be positive, {_LEAST} to {_MOST}")
@@ -136,7 +136,7 @@ def _longest_prefix(problem: Problem, order: IndexArray) -> Selection:
         else:
             receiver = found
             served = problem.served(found)[order]
-            # Those who happen to be served next lengthen the prefix for nothing.
+            # Devices next in order that happen to be served extend the prefix at no cost.
             length = tried + int(np.logical_and.accumulate(served[tried:]).sum())
     active = np.zeros(problem.devices, np.bool_)
     active[order[:length]] = True

@@ -1,19 +1,19 @@
 r"""Semidefinite relaxation: the paper's benchmark.
 
 The lifted problem of :mod:`app.scheduling.schedulers.dc` with the :math:`\ell_1` norm of the slacks
-for their number, and without the condition on the rank: one semidefinite programme. It goes back
-to Example 1 of A. Bereyhi et al., *Matching Pursuit Based Scheduling for Over-the-Air Federated
+in place of their number, and without the rank condition: one semidefinite programme. It follows
+Example 1 of A. Bereyhi et al., *Matching Pursuit Based Scheduling for Over-the-Air Federated
 Learning*, 2022, after K. Yang et al., *Federated Learning via Over-the-Air Computation*, 2020.
 
-The receiver is the best rank-one approximation of the solution C, its principal eigenvector. The
-paper does not say how the schedule is read off then, and it decides what comes out:
+The receiver is the principal eigenvector of the solution C, its best rank-one approximation. The
+paper does not say how the schedule is then read off, which matters:
 
 served
-    Everyone whom the receiver serves. The default: whoever is served costs nothing more.
+    All devices that the receiver serves. The default: scheduling a served device costs nothing.
 prefix
-    The devices sorted by how well C serves them, up to the first whom the receiver does not. The
-    closer one to the paper's Figure 3, and like it far below the other at moderate γ: C spreads
-    over several receivers there, and whom it serves best says little of any single one.
+    The devices sorted by how well C serves them, up to the first that the receiver does not serve.
+    Closer to the paper's Figure 3, and like it far below ``served`` at moderate γ: there C spreads
+    over several receivers, and which devices it serves best says little about any single one.
 
 Mean number of devices, K = 20, N = 6, 40 channels with i.i.d. CN(0, 1) entries, unit weights:
 
@@ -25,8 +25,8 @@ prefix  0.35  1.05  3.35  3.30  4.15   5.88   10.60  15.43  17.35  18.65  18.70 
 paper   0.10        1.25               1.30          2.50          13.00         19.00
 ======  ====  ====  ====  ====  =====  =====  =====  =====  =====  =====  =====  =====
 
-Where many C have all slacks zero, an interior-point method returns one in the middle of them; a
-method that returns another has another principal eigenvector, and another schedule.
+If many C have all slacks zero, an interior-point method returns one in the middle of them. A method
+that returns another C gets another principal eigenvector and another schedule.
 
 Cost: one programme, O(N³ + KN² + K²N + K³) times 20 to 40 Newton steps.
 """
@@ -49,10 +49,10 @@ class SdrParameters(Parameters):
     Parameters
     ----------
     reading
-        Whether everyone served is scheduled, or only those before the first whom C serves better
-        than the receiver does.
+        Whether to schedule all served devices, or only those before the first unserved one in the
+        order of how well C serves them.
     solver
-        Of the programme: a compiled interior-point method, or a general solver through cvxpy.
+        A compiled interior-point method, or a general solver through cvxpy.
     """
 
     reading: Literal["served", "prefix"] = "served"
@@ -88,7 +88,7 @@ SCHEDULERS = (
         "Learning, 2022, Example 1",
         parameters=SdrParameters,
         select=select,
-        # With general solvers: which of many solutions they return depends on the basis.
+        # Which of many solutions a general solver returns depends on the basis.
         symmetric=False,
         pace="slow",
         most_devices=MOST_DEVICES,

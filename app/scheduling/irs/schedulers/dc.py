@@ -4,17 +4,17 @@ After Z. Wang et al., *Federated Learning via Intelligent Reflecting Surface*, I
 Wireless Communications 21(2), 2022, as cited by Bereyhi et al. for joint scheduling and tuning.
 
 receiver
-    For the phases as they are, the two steps of :mod:`app.scheduling.schedulers.dc`.
+    For the current phases, the two steps of :mod:`app.scheduling.schedulers.dc`.
 phases
-    For that receiver, the same idea once more, to serve everyone, or if that gains nobody one
-    device more than before: V in place of :math:`(\mu, 1)(\mu, 1)^H`, and slacks for the devices
+    For that receiver, the same idea again, to serve everyone or, if that gains no device, one
+    more than before: V in place of :math:`(\mu, 1)(\mu, 1)^H`, and slacks for the devices
     that V does not serve. The largest slacks are free, and rank one is
     :math:`\operatorname{tr} V - \|V\|_2`, a difference of convex functions, linearised at the
-    last solution. Each such programme is solved by :mod:`app.scheduling.irs.lifted`, until its
-    objective falls no more.
+    last solution. Each such programme is solved by :mod:`app.scheduling.irs.lifted`, until the
+    objective stops falling.
 
-The phases are those of V's principal eigenvector (the closest ones on the grid, if there is one),
-and everyone whom the receiver then serves is counted; no slack is trusted. The two alternate for as
+The phases are those of V's principal eigenvector (rounded to the grid, if there is one), and the
+devices that the receiver then serves are counted; no slack is trusted. The two steps alternate as
 long as the number of devices grows, and the best schedule seen is the answer.
 
 Cost: a few runs of DC programming without a surface, and for each up to twice ``max_iterations``
@@ -36,7 +36,7 @@ from app.scheduling.schedulers import dc
 from app.scheduling.types import ComplexArray
 
 MOST_ELEMENTS = 128
-"""The largest M that it takes: a Newton step costs O((M + K)³), uninterrupted."""
+"""Largest M accepted: a Newton step of O((M + K)³) cannot be stopped."""
 
 MOST_ALTERNATIONS = 20
 
@@ -50,7 +50,7 @@ class IrsDcParameters(Parameters):
     tolerance
         An objective has converged when a programme lowers it by less.
     max_iterations
-        Most programmes in a row, for the receiver as for the phases.
+        Limit on programmes in a row, for the receiver and for the phases.
     """
 
     tolerance: Annotated[float, Interval(gt=0, lt=1)] = 1e-3
@@ -73,7 +73,7 @@ class _Alternation:
         self.programmes = 0
 
     def run(self) -> None:
-        """Alternate for as long as the number of devices grows."""
+        """Alternate as long as the number of devices grows."""
         phases = self._problem.start()
         for _ in range(MOST_ALTERNATIONS):
             served = int(self.best.active.sum())
@@ -90,7 +90,7 @@ class _Alternation:
         found = dc.select(tuned, parameters, self._context)
         self.programmes += found.iterations
         if not found.active.any():
-            # Nobody yet: tune for the receiver that hears most, relative to what is needed.
+            # Nobody is served yet: tune for the receiver with the largest total relative gain.
             scaled = tuned.channels / np.sqrt(tuned.required_gains)
             found = found._replace(receiver=principal_receiver(scaled))
         return found._replace(phases=phases)
@@ -136,7 +136,7 @@ class _Alternation:
         return phases
 
     def _rows(self, receiver: ComplexArray) -> ComplexArray:
-        """Return f_k over what the device needs, of those that some phases would serve."""
+        """Return f_k relative to what device k needs, for devices that some phases would serve."""
         problem = self._problem
         through = receiver.conj() @ problem.irs_to_server
         rows = (
@@ -173,7 +173,7 @@ SCHEDULERS = (
         "Transactions on Wireless Communications 21(2), 2022",
         parameters=IrsDcParameters,
         select=select,
-        # Its discrete choices can turn on the last bits.
+        # Its discrete choices can depend on the last bits.
         symmetric=False,
         pace="slow",
         most_devices=MOST_DEVICES,

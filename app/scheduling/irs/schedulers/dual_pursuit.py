@@ -3,24 +3,24 @@ r"""Dual pursuit with joint tuning: add devices one by one, and retune everythin
 It starts from several phases. From each it
 
 1. runs dual pursuit without tuning (:mod:`app.scheduling.schedulers.dual_pursuit`), which finds a
-   good set for the channels as they are;
-2. *grows* this set. The devices that it just misses are taken in, nearest misses first, an eighth
-   of them at a time, then half as many, down to one. For the larger set the receiver and the
-   phases are raised in turn (:mod:`app.scheduling.kernels.joint_level`), with the multipliers of
-   the level as weights. If more are served than before it goes on from there; after a few devices
-   in a row that cannot join it ends.
+   good set for the current channels;
+2. *grows* this set. The devices that it just misses are added, nearest misses first, an eighth of
+   them at a time, then half as many, down to one. For the larger set the receiver and the phases
+   are improved in turn (:mod:`app.scheduling.kernels.joint_level`), with the multipliers of the
+   level as weights. If more devices are served than before, it continues from there; after a few
+   devices in a row that cannot join, it ends.
 
 The starts are the phases given with the problem, those of Algorithm 2
 (:mod:`app.scheduling.kernels.joint_pursuit`), and random ones; with a grid of phases also the
-solution without it, put on the grid. Tuning for everybody at once would aim the surface at whoever
-is strongest; tuning for those who are served and one more does not.
+continuous solution, rounded to the grid. Tuning for all devices at once would aim the surface at
+the strongest; tuning for the served ones and one more does not.
 
-Whatever serves most is kept, that without tuning and Algorithm 2's own schedule included (with its
-default δ, whatever its policy): there are never fewer devices than in either. At last the level of
-the best set is raised as far as it goes, for the least computation error.
+The best schedule is kept, including the one without tuning and Algorithm 2's own (with its default
+δ, for every policy), so there are never fewer devices than in either. Finally the level of the best
+set is raised as far as possible, for the least computation error.
 
-Cost: that of dual pursuit and Algorithm 2, and up to 20 alternations of O(MKN) for each device that
-joins or is refused. At the deadline it answers with the best so far.
+Cost: that of dual pursuit and Algorithm 2, and up to 20 alternations of O(MKN) per device that is
+tried. At the deadline it returns the best schedule so far.
 """
 
 from collections.abc import Iterator
@@ -49,24 +49,24 @@ from app.scheduling.schedulers import dual_pursuit
 from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray
 
 DELTA = 0.55
-"""Of Algorithm 2, as by default."""
+"""δ of Algorithm 2: its default."""
 
 ENOUGH = 1.0 - SERVED_TOLERANCE / 4
-"""Share of the needed magnitude that counts as all of it; the final check allows twice that."""
+"""Share of the needed magnitude that counts as enough; the final check allows twice the gap."""
 
 BATCH = 8
-"""One in so many of the devices that could join is tried at a time."""
+"""One in this many of the devices that could join is tried at a time."""
 
 FAILURES = 8
-"""Devices in a row that cannot join before a start is given up."""
+"""A start ends after this many devices in a row that cannot join."""
 
 ALTERNATIONS, LAST_ALTERNATIONS = 20, 100
-"""Most of them for one attempt, and for the last rise of the level."""
+"""Limits on alternations for one attempt, and for the final improvement."""
 
 LARGEST_LEVEL = 1e6
-"""Channels of devices that could reach more than this many times their need are shortened to it.
+"""Channels of devices that could reach more than this multiple of their need are shortened to it.
 
-It asks more than is needed of them, but no more than a millionth of what they could have.
+This asks slightly more of them than needed, at most a millionth of what they could reach.
 """
 
 
@@ -77,14 +77,14 @@ class IrsDualPursuitParameters(Parameters):
     Parameters
     ----------
     starts
-        Number of phases to start from: the given ones, Algorithm 2's, then random ones.
+        Number of sets of phases to start from: the given ones, Algorithm 2's, then random ones.
     """
 
     starts: Annotated[int, Interval(ge=2, le=1000)] = 2
 
 
 class _Search:
-    """The best schedule so far, and the ways to a better one."""
+    """The best schedule so far, and the steps that improve it."""
 
     def __init__(self, problem: IrsProblem, context: Context) -> None:
         self._problem = problem
@@ -98,11 +98,11 @@ class _Search:
 
     @property
     def ended(self) -> bool:
-        """Whether everyone is served whom any phases could serve, or the deadline has passed."""
+        """Whether all devices that any phases could serve are served, or the deadline passed."""
         return bool(self._context.stop[0] or self.served[self._servable].all())
 
     def untuned(self, phases: ComplexArray, receiver: ComplexArray | None) -> Selection:
-        """Run dual pursuit for these phases, from this receiver, and keep it if it is the best."""
+        """Run dual pursuit for these phases, from this receiver, and keep the best result."""
         context = replace(self._context, warm_start=receiver)
         tuned = self._problem.tuned(phases)
         found = dual_pursuit.select(tuned, dual_pursuit.DualPursuitParameters(), context)
@@ -128,7 +128,7 @@ class _Search:
         return best
 
     def grow(self, receiver: ComplexArray, phases: ComplexArray) -> None:
-        """Take in as many devices as can join those that ``receiver`` serves."""
+        """Add as many devices as possible to those that ``receiver`` serves."""
         levels = self._levels(receiver, phases)
         batch = max(1, int(np.count_nonzero((levels < ENOUGH) & self._servable)) // BATCH)
         failures = 0
@@ -151,7 +151,7 @@ class _Search:
         self._consider(receiver, phases)
 
     def raise_level(self) -> None:
-        """Raise the level of the best set as far as it goes."""
+        """Raise the level of the best set as far as possible."""
         receiver, phases = self.receiver.copy(), self.phases.copy()
         members = np.flatnonzero(self.served)
         self._raise(members, receiver, phases, np.inf, LAST_ALTERNATIONS)
@@ -172,7 +172,7 @@ class _Search:
         )
 
     def _levels(self, receiver: ComplexArray, phases: ComplexArray) -> RealArray:
-        """Return |h_k(μ)ᴴc|/‖c‖ over what each device needs (K,)."""
+        """Return |h_k(μ)ᴴc|/‖c‖ relative to what each device needs (K,)."""
         responses = receiver.conj() @ tuned_channels(self._scaled, phases)
         return np.asarray(np.abs(responses) / np.linalg.norm(receiver))
 
@@ -187,7 +187,7 @@ class _Search:
 
 
 def _scaled_surface(problem: IrsProblem) -> tuple[Surface, RealArray]:
-    """Return the channels over what each device needs, and the most any phases could make (K,)."""
+    """Return the channels relative to each device's need, and the most any phases could reach."""
     reach = np.linalg.norm(problem.direct, axis=0) + np.linalg.norm(
         problem.irs_to_server, axis=0
     ) @ np.abs(problem.devices_to_irs)
@@ -231,7 +231,7 @@ def select(
     search = _Search(problem, context)
     found = search.untuned(problem.start(), context.warm_start)
     if not problem.reflects:
-        # Nothing to tune: the answer is that for the direct channels.
+        # Nothing to tune: return the schedule for the direct channels.
         return found._replace(phases=problem.start())
     search.grow(found.receiver, problem.start())
     with suppress(DeadlineExceededError):

@@ -5,15 +5,15 @@ Scheduling for Over-the-Air Federated Learning*, 2022.
 
 As the backward search of :mod:`app.scheduling.schedulers.matching_pursuit`, but for each set the
 receiver and the phases are found together. With the weights :math:`w_k` of subset cutting they
-alternate,
+alternate:
 
 - c is the principal left singular vector of :math:`H(\mu)\sqrt W`,
 - μ is raised by a policy in :math:`f(\mu) = \sum_k w_k|h_k(\mu)^H c|^2`
-  (see :mod:`app.scheduling.kernels.surface`), from where it is,
+  (see :mod:`app.scheduling.kernels.surface`), from its current value,
 
-until an alternation raises f by less than a thousandth of it. Neither step lowers f, and f is
-bounded. Then :math:`\arg\max_k F_k` of the remaining devices is dropped, as long as anybody is
-violated. Without any effect of the surface this is Algorithm 1, to the last bit.
+until an alternation raises f by less than a thousandth. Neither step lowers f, and f is
+bounded. Then :math:`\arg\max_k F_k` of the remaining devices is dropped, as long as any device is
+violated. If the surface has no effect, this is Algorithm 1, bit for bit.
 
 Cost: an alternation is O(MKN) for the channels, O(KN² + N³) for the receiver, and O(MK) times the
 policy's steps; no matrix of M × M is ever formed. There are K - |S| + 1 iterations of about three
@@ -67,7 +67,7 @@ def select(
         context.stop,
     )
     if context.stop[0] and not active.any():
-        # A backward search has nothing to show before it ends.
+        # A backward search has no schedule before it ends.
         raise DeadlineExceededError
     return Selection(receiver, active, iterations, phases=phases)
 

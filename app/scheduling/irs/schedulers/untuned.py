@@ -1,11 +1,11 @@
-r"""Random phases, no surface: what tuning has to beat.
+r"""Random phases and no surface: the baselines that tuning has to beat.
 
 random_phases
-    Every phase is drawn at random, by the seed of the request; then the devices are scheduled for
-    that channel as if it were given.
+    Every phase is drawn at random from the request's seed; then the devices are scheduled for
+    the resulting channels.
 no_irs
-    The surface is left out: the devices are scheduled for the direct channels :math:`H^0` alone.
-    The phases answered are zero, so that what is answered still refers to :math:`H(\mu)`.
+    The surface is ignored: the devices are scheduled for the direct channels :math:`H^0` alone.
+    The phases returned are zero, so the schedule still refers to :math:`H(\mu)`.
 
 Cost: that of the algorithm without a surface, and O(MKN) for the channel.
 """
