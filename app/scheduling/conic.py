@@ -1,4 +1,4 @@
-r"""The lifted problem through cvxpy: the same programme, by a general cone solver.
+r"""The lifted problem through cvxpy: the same programme, solved by a general cone solver.
 
 It states the problem of :mod:`app.scheduling.kernels.lifted` over a real matrix Y of twice the
 size, with :math:`b_k = [\Re a_k;\ \Im a_k]` and :math:`b'_k = [-\Im a_k;\ \Re a_k]`:
@@ -8,11 +8,11 @@ size, with :math:`b_k = [\Re a_k;\ \Im a_k]` and :math:`b'_k = [-\Im a_k;\ \Re a
     1 - b_k^T Y b_k - b_k'^T Y b'_k \le s_k .
 
 :math:`C = Y_{11} + Y_{22} + j(Y_{21} - Y_{12})` then has the same gains, trace and cost. Everything
-that changes from one programme to the next is a parameter (cvxpy's DPP), so that cvxpy compiles
-two for each shape, with slacks and without, and once only; leaving devices out keeps the shape.
+that changes from one programme to the next is a parameter (cvxpy's DPP), so cvxpy compiles two
+programmes per shape, with slacks and without, once each. Leaving devices out keeps the shape.
 
-A status is not taken at its word: C is made positive semidefinite with unit trace here, whatever
-is said of its accuracy, and a solution without slacks is only one if it has none.
+The solver's status is not trusted: C is made positive semidefinite with unit trace here, however
+accurate it is said to be, and a solution that must have no slacks is checked to have none.
 """
 
 import warnings
@@ -25,7 +25,8 @@ from app.scheduling.problem import InvalidProblemError
 from app.scheduling.types import ComplexArray, RealArray
 
 MOST_COEFFICIENTS = 200_000
-"""Of the constraints, 4KN²: with more, one programme takes minutes and gigabytes."""
+"""Limit on the coefficients of the constraints, 4KN²: beyond it a programme takes minutes and
+gigabytes."""
 
 INFEASIBILITY = 1e-4
 """The largest slack of a solution that must have none."""
@@ -59,7 +60,7 @@ def solve_conic(
 
     Returns
     -------
-    (N, N) C, positive semidefinite with unit trace; None if there is none, or none was found.
+    (N, N) C, positive semidefinite with unit trace; None if none exists or none was found.
 
     Raises
     ------
@@ -97,7 +98,7 @@ class _Programme:
     """
 
     def __init__(self, devices: int, antennas: int, hard: bool) -> None:
-        # Here, because it takes a second, and only processes for slow solves need it.
+        # Imported here because it takes a second, and only the solver processes need it.
         import cvxpy
 
         size = 2 * antennas
@@ -120,7 +121,7 @@ class _Programme:
     @staticmethod
     @lru_cache(maxsize=64)
     def of_shape(devices: int, antennas: int, hard: bool) -> "_Programme":
-        """Return the programme of this shape, made once."""
+        """Return the programme of this shape, built once."""
         return _Programme(devices, antennas, hard)
 
     def solve(
@@ -157,7 +158,7 @@ def _doubled(linear: ComplexArray) -> RealArray:
 
 
 def _feasible(doubled: RealArray) -> ComplexArray | None:
-    """Return C for Y, its negative eigenvalues cut off and its trace brought to one."""
+    """Return C for Y, with negative eigenvalues set to zero and the trace scaled to one."""
     if not np.isfinite(doubled).all():
         return None
     size = doubled.shape[0] // 2

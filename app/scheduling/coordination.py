@@ -1,4 +1,4 @@
-r"""Coordination: once the receiver and the active set are known, who sends with which scalar."""
+r"""Coordination: transmit scalars for a known receiver and active set."""
 
 from typing import Literal, NamedTuple
 
@@ -25,7 +25,7 @@ class Coordination(NamedTuple):
     transmit_scalars
         (K,) complex ψ, zero off the active set.
     broken
-        The formula that it was found to break, 0 for none: see
+        The formula that the result breaks, 0 for none: see
         :func:`app.scheduling.kernels.formulas.broken_formula`.
     """
 
@@ -58,7 +58,7 @@ def coordinated(
         .. math::
             E = \sum_{k\in S} |\psi_k c^H h_k/\sqrt\eta - \phi_k|^2 + \sigma^2\|c\|^2/\eta.
 
-        The weakest devices send with full power and fall short, the others invert their channel.
+        The weakest devices send at full power and fall short; the others invert their channels.
         Never worse than zero forcing, and equal to it as the noise vanishes.
 
     Parameters

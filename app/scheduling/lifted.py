@@ -1,8 +1,8 @@
 r"""The lifted problem of one round: C in place of :math:`cc^H`, its rank dropped.
 
-:mod:`app.scheduling.kernels.lifted` states and solves it, :mod:`app.scheduling.conic` solves it by
-general cone solvers; here it is set up for a problem, and its solutions are read. Devices that no
-receiver serves, :math:`\|h_k\|^2 < q_k`, are left out.
+:mod:`app.scheduling.kernels.lifted` states and solves it, and :mod:`app.scheduling.conic` solves it
+with general cone solvers. This module sets it up for a problem and interprets its solutions.
+Devices that no receiver serves, :math:`\|h_k\|^2 < q_k`, are left out.
 """
 
 from dataclasses import dataclass
@@ -18,22 +18,22 @@ from app.scheduling.problem import Problem
 from app.scheduling.types import ComplexArray, IndexArray, RealArray
 
 Solver = Literal["interior_point", "clarabel", "scs"]
-"""Who solves the programmes: the compiled kernel, or one of those that come with cvxpy."""
+"""The solver: the compiled kernel, or one that comes with cvxpy."""
 
 MOST_DEVICES = 512
-"""The largest K that algorithms on this problem take: a Newton step costs O(K³), uninterrupted."""
+"""Largest K of the algorithms that solve this problem: a Newton step of O(K³) cannot be stopped."""
 
 LARGEST_GAIN = 1e6
 """Channels whose gain exceeds the required one by more than this factor are shortened to it.
 
-It asks more of the receiver than is needed, but only 1e-6 of its power, and keeps the numbers of
-one programme within reach of its solver.
+This asks slightly more of the receiver than needed, at most 1e-6 of its power, and keeps the
+programme well enough conditioned for its solver.
 """
 
 GAPS = (1e-5, 1e-3)
-"""How far from optimal a solution may be, where a device that gets nothing counts one.
+"""How far from optimal a solution may be; a device with no gain at all counts as one.
 
-The second is for a programme too ill-conditioned for the first.
+The second is for programmes too ill-conditioned for the first.
 """
 
 EQUAL = 1e-5
@@ -68,7 +68,7 @@ def servable_rows(problem: Problem) -> tuple[ComplexArray, IndexArray]:
 
     Returns
     -------
-    (L, N) rows a_k, shortened to :data:`LARGEST_GAIN`, of those devices which some receiver serves;
+    (L, N) rows a_k, shortened to :data:`LARGEST_GAIN`, of the devices that some receiver serves;
     (L,) their indices.
     """
     scaled = (problem.channels / np.sqrt(problem.required_gains)).T
@@ -79,12 +79,12 @@ def servable_rows(problem: Problem) -> tuple[ComplexArray, IndexArray]:
 
 
 class LiftedProblem:
-    """The lifted problem of those devices that can be served at all.
+    """The lifted problem of the devices that can be served at all.
 
     Parameters
     ----------
     solver
-        Who solves it.
+        Which solver to use.
 
     Attributes
     ----------
@@ -99,18 +99,18 @@ class LiftedProblem:
         self._solver: Solver = solver
 
     def solve(self, weights: RealArray, near: ComplexArray | None = None) -> Lifted | None:
-        """Minimise the weighted slacks, plus 1 - cᴴCc for a receiver c ``near`` which to stay.
+        """Minimise the weighted slacks, plus 1 - cᴴCc to stay ``near`` a receiver c.
 
         Parameters
         ----------
         weights
-            Of the slacks, at least zero; infinite where there must be none.
+            Weights of the slacks, at least zero; infinite where no slack is allowed.
         near
             (N,) unit norm. 1 - cᴴCc is tr C - ‖C‖₂, linearised at ccᴴ.
 
         Returns
         -------
-        None if there is no solution, or the solver did not find it.
+        None if there is no solution or the solver did not find one.
         """
         antennas = self._rows.shape[1]
         linear = np.zeros((antennas, antennas), np.complex128)
@@ -129,8 +129,8 @@ class LiftedProblem:
     ) -> ComplexArray:
         """Return the principal eigenvector; of a repeated eigenvalue, the one closest to ``near``.
 
-        Without one it is the closest to the sum of the channels with their phases aligned: any
-        other choice would be an accident of the decomposition.
+        Without ``near``, it is the one closest to the sum of the channels with aligned phases: any
+        other choice would depend on the decomposition.
         """
         space = vectors[:, values >= values[-1] * (1 - EQUAL)]
         if space.shape[1] == 1:

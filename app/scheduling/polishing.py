@@ -1,13 +1,13 @@
-r"""Polishing: the receiver with the least computation error for devices already chosen.
+r"""Polishing: the receiver with the least computation error for a given set of devices.
 
 For a set S the error :math:`E = \sigma^2/\eta` is least where
 :math:`\eta/P = \min_{k\in S}|h_k^H c|^2/\phi_k^2` is largest, over unit receivers c. That is the
-least-norm problem with channels divided by :math:`\phi_k`. With a bound on the CSI error the
-devices' required gains are another scale, so both are kept: with the present level
+least-norm problem with channels divided by :math:`\phi_k`. With a bound on the CSI error, the
+required gains are on a different scale, so both are kept: at the current level
 :math:`t = \min_{k\in S}|h_k^H c|/\phi_k`, device k needs :math:`\max(t\phi_k, \sqrt{q_k})`, and a
 receiver of smaller norm that still meets this reaches, at unit norm, a higher level.
 
-Cost: O(N) a visit to a device; some tens of sweeps over S, so O(|S|N) each, for a few digits.
+Cost: O(N) per visit to a device. A few digits take tens of sweeps over S, O(|S|N) each.
 """
 
 import math
@@ -19,10 +19,10 @@ from app.scheduling.problem import Problem
 from app.scheduling.types import ComplexArray, MaskArray
 
 TOLERANCE = 1e-4
-"""Relative distance of the level from its bound at which polishing ends."""
+"""Polishing ends when the level is this close to its bound, relatively."""
 
 MOST_VISITS = 10_000_000
-"""Visits to a device, each O(N), after which polishing ends in any case."""
+"""Limit on visits to a device, O(N) each."""
 
 _MOST_LEVELS = 20
 _NEVER = np.zeros(1, np.bool_)
@@ -36,7 +36,7 @@ def polish(
     tolerance: float = TOLERANCE,
     most_visits: int = MOST_VISITS,
 ) -> tuple[ComplexArray, MaskArray]:
-    """Improve the receiver of a schedule, and take in everyone it comes to serve.
+    """Improve the receiver of a schedule, and add every device it newly serves.
 
     Parameters
     ----------
@@ -45,24 +45,24 @@ def polish(
     active
         (K,) mask of the scheduled devices.
     stop
-        (1,) mask; polishing ends early when it turns true.
+        (1,) mask; polishing ends early when it becomes true.
     tolerance
-        Relative distance from a local maximum of the level at which to end.
+        Stop this close to a local maximum of the level, relatively.
     most_visits
         Bound on the effort, in visits to a device of O(N) each.
 
     Returns
     -------
     receiver (N,) of unit norm, active (K,)
-        Nobody leaves, and whoever was served stays served. The computation error over the same
-        devices is never larger; it can only grow by taking in somebody new, within the tolerance
-        of the problem.
+        No device leaves, and every served device stays served. The computation error over the same
+        devices never grows; it can only grow when a new device joins, within the tolerance of the
+        problem.
     """
     if not active.any():
         return receiver, active
     receiver = _unit(receiver)
     while True:
-        # Those served already come first, so that the receiver is polished for them as well.
+        # Devices it already serves join first, so that the receiver is polished for them as well.
         served = problem.served(receiver)
         active = active | served
         receiver, visits = _raise_level(
@@ -88,7 +88,7 @@ def _raise_level(
     channels = np.ascontiguousarray(problem.channels[:, members])
     weights = problem.weights[members]
     magnitudes = np.abs(receiver.conj() @ channels)
-    # Whoever is not served (a schedule may ignore the tolerance) has nothing to keep.
+    # A device that is not served (a schedule may ignore the tolerance) has no floor.
     floors = np.where(
         served[members],
         np.minimum(np.sqrt(problem.required_gains[members]), magnitudes),
@@ -111,7 +111,7 @@ def _raise_level(
         if not (raised > level and (magnitudes >= floors).all()):
             break
         receiver = candidate
-        # Where the floors do not bind, the scale was right from the start.
+        # If no floor binds, one pass is enough.
         if stop[0] or raised <= level * (1 + tolerance) or (floors <= level * weights).all():
             break
     return receiver, visits

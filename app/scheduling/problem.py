@@ -16,11 +16,11 @@ from app.scheduling.types import ComplexArray, MaskArray, RealArray
 Scalar = TypeVar("Scalar", np.complex128, np.float64)
 
 LARGEST = 1e30
-"""Magnitudes beyond this, or below its reciprocal, are refused: their products would overflow."""
+"""Magnitudes above this or below its reciprocal are rejected: their products would overflow."""
 
 
 class InvalidProblemError(ValueError):
-    """A problem breaks one of its invariants.
+    """An argument of a problem is invalid.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Problem:
     Raises
     ------
     InvalidProblemError
-        A shape or value is not acceptable; the error names the argument.
+        A shape or value is invalid; the error names the argument.
     """
 
     channels: ComplexArray
@@ -139,7 +139,7 @@ class Problem:
 
 
 def frozen(name: str, value: ArrayLike, dtype: type[Scalar]) -> NDArray[Scalar]:
-    """Return ``value`` as a contiguous array that nobody can write to, copied unless it is one."""
+    """Return ``value`` as a read-only contiguous array, copied unless it already is one."""
     if (
         isinstance(value, np.ndarray)
         and value.dtype == dtype

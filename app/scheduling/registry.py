@@ -1,8 +1,8 @@
-"""Finds the schedulers: every module of :mod:`app.scheduling.schedulers` names its own.
+"""Collects the schedulers that the modules of :mod:`app.scheduling.schedulers` define.
 
-So does every module of :mod:`app.scheduling.irs.schedulers`, for problems with a surface. Adding an
-algorithm is adding one file there that defines ``SCHEDULERS``; the request schema,
-``GET /algorithms``, the OpenAPI file and the common tests follow from it.
+Those for problems with a surface are in :mod:`app.scheduling.irs.schedulers`. To add an algorithm,
+add one file that defines ``SCHEDULERS``; the request schema, ``GET /algorithms``, the OpenAPI file
+and the common tests pick it up.
 """
 
 from collections.abc import Mapping
@@ -32,12 +32,12 @@ def _find(package: ModuleType) -> Mapping[str, Scheduler]:
 
 
 SCHEDULERS: Mapping[str, Scheduler] = _find(schedulers)
-"""Every scheduler by its name."""
+"""Every scheduler, by name."""
 
 IRS_SCHEDULERS: Mapping[str, Scheduler] = _find(irs_schedulers)
-"""Every scheduler that tunes a surface as well, by its name."""
+"""Every scheduler for problems with a surface, by name."""
 
 
 def schedulers_of(problem: Problem | IrsProblem) -> Mapping[str, Scheduler]:
-    """Return the schedulers that take problems of this kind."""
+    """Return the schedulers for problems of this kind."""
     return IRS_SCHEDULERS if isinstance(problem, IrsProblem) else SCHEDULERS

@@ -12,7 +12,7 @@ from app.scheduling.types import ComplexArray, IndexArray
 
 
 class VerificationError(AssertionError):
-    """A schedule breaks a formula it must satisfy: a defect of the scheduler, not of the input."""
+    """A schedule breaks a formula it must satisfy: a bug in the scheduler, not in the input."""
 
 
 class Schedule(NamedTuple):
@@ -21,7 +21,7 @@ class Schedule(NamedTuple):
     Parameters
     ----------
     feasible
-        Whether somebody is active and everyone active is served within the tolerance.
+        Whether at least one device is active and all active devices are served.
     active
         Ascending indices of the scheduled devices, the set S.
     receiver
@@ -33,8 +33,8 @@ class Schedule(NamedTuple):
     iterations, stopped
         How long the algorithm ran, and why it ended.
     phases
-        (M,) complex, of the surface, for whose channel H(μ) all else holds; None where there is
-        none.
+        (M,) complex, of the surface; everything else refers to the channels H(μ). None without a
+        surface.
     """
 
     feasible: bool
@@ -51,23 +51,23 @@ class Schedule(NamedTuple):
 def tuned_problem(
     problem: Problem | IrsProblem, phases: ComplexArray | None, *, uses_surface: bool = True
 ) -> Problem:
-    """Return the problem with the channels as ``phases`` make them, having checked these.
+    """Check ``phases`` and return the problem with the channels they produce.
 
     Raises
     ------
     VerificationError
-        The phases are not those of a surface, or there is no surface.
+        The phases are invalid, or there is no surface.
     """
     if isinstance(problem, Problem):
         if phases is not None:
-            raise VerificationError("there is no surface to have phases")
+            raise VerificationError("there is no surface, so there can be no phases")
         return problem
     if phases is None or phases.shape != (problem.elements,):
         raise VerificationError("every element of the surface needs a phase")
     if uses_surface and not problem.grid.holds(phases):
-        raise VerificationError("the phases must be allowed ones, of unit modulus")
+        raise VerificationError("the phases must have unit modulus and be allowed by the grid")
     if not uses_surface and phases.any():
-        raise VerificationError("a surface that is not used reflects nothing")
+        raise VerificationError("an unused surface reflects nothing: its phases must be zero")
     return problem.tuned(phases)
 
 
@@ -79,12 +79,12 @@ def verify(
     uses_surface: bool = True,
     method: Method = "zero_forcing",
 ) -> None:
-    r"""Check a schedule against the formulas, from the problem's own numbers alone.
+    r"""Check a schedule against the formulas, using only the numbers of the problem.
 
     With a surface :math:`|\mu_m| = 1`, on the grid if there is one (all zero unless
     ``uses_surface``), and the channels are :math:`h_k(\mu)`:
 
-    - :math:`\|c\| = 1`, and nobody but the active devices transmits;
+    - :math:`\|c\| = 1`, and only the active devices transmit;
     - :math:`|\psi_k|^2 \le P`;
     - with zero forcing :math:`c^H h_k \psi_k = \sqrt{\eta}\,\phi_k`: the aggregate is the weighted
       sum;
@@ -101,7 +101,7 @@ def verify(
     active, receiver = schedule.active, schedule.receiver
     if active.size == 0:
         if schedule.feasible or receiver is not None or schedule.transmit_scalars.any():
-            raise VerificationError("an empty schedule is infeasible and silent")
+            raise VerificationError("an empty schedule must be infeasible and transmit nothing")
         return
     if receiver is None or schedule.power_factor is None or schedule.computation_error is None:
         raise VerificationError("active devices need a receiver")
@@ -122,7 +122,7 @@ def verify(
 
 
 def require_unbroken(broken: int, *, feasible: bool, keeps_tolerance: bool) -> None:
-    """Raise the :class:`VerificationError` of what ``broken_formula`` found, if anything."""
+    """Raise :class:`VerificationError` if ``broken_formula`` found anything."""
     if broken not in (0, formulas.TOLERANCE):
         raise VerificationError(_BROKEN[broken])
     served = broken != formulas.TOLERANCE
@@ -136,5 +136,5 @@ _BROKEN = {
     formulas.SILENCE: "an inactive device transmits",
     formulas.POWER: "a device exceeds the power limit",
     formulas.SUM: "the received sum is not the weighted sum",
-    formulas.ERROR: "the computation error is not that of the transmission",
+    formulas.ERROR: "the computation error must be that of the transmission",
 }

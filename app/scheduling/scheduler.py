@@ -1,4 +1,4 @@
-"""What a scheduler is: a name, frozen parameters with bounds, and one function."""
+"""The definition of a scheduler: a name, frozen parameters with bounds, and one function."""
 
 import operator
 from collections.abc import Callable, Iterator
@@ -25,15 +25,15 @@ from app.scheduling.types import ComplexArray, MaskArray
 Stopped = Literal["converged", "deadline", "limit"]
 
 Pace = Literal["short", "anytime", "slow"]
-"""How long a solve takes, and how it can be ended.
+"""How long a solve takes, and how to stop it.
 
 short
-    A small problem takes less time than a hop to a thread, for any parameters; a large one looks at
-    the stop flag.
+    A small problem takes less time than a switch to a thread, for any parameters; a large one
+    checks the stop flag.
 anytime
-    It looks at the stop flag, and answers with its best by then. Runs without the interpreter lock.
+    It checks the stop flag, and then returns its best so far. Runs without the interpreter lock.
 slow
-    It does not look: whoever cannot wait must be able to end it from outside.
+    It does not check the flag: only killing its process ends it early.
 """
 
 
@@ -42,7 +42,7 @@ class DeadlineExceededError(Exception):
 
 
 class InvalidParameterError(ValueError):
-    """A parameter of an algorithm is out of its bounds."""
+    """A parameter of an algorithm is out of bounds."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Parameters:
     """Base of every scheduler's parameters: a frozen dataclass whose annotations are its bounds.
 
     Bounds are written as ``Annotated[float, annotated_types.Interval(gt=0, lt=1)]`` and choices
-    as ``Literal[…]``, so that the request schema and this check read the same declaration.
+    as ``Literal[…]``, so the request schema and this check share one declaration.
     """
 
     _rules: ClassVar[tuple["Rule", ...]] = ()
@@ -67,15 +67,14 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Context:
-    """What a scheduler is given beside the problem.
+    """What a scheduler gets in addition to the problem.
 
     Parameters
     ----------
     seed
-        Source of all randomness: same problem, parameters and seed, same schedule.
+        Source of all randomness: the same problem, parameters and seed give the same schedule.
     stop
-        (1,) mask, set from outside when the deadline has passed; all but slow schedulers look at
-        it.
+        (1,) mask, set from outside when the deadline has passed; all but slow schedulers check it.
     warm_start
         (N,) complex receiver to start from, such as the last round's; None for none.
     """
@@ -86,7 +85,7 @@ class Context:
 
 
 class Selection(NamedTuple):
-    """What a scheduler finds: a receiver and whom it is to serve.
+    """The result of a scheduler: a receiver and the devices to schedule.
 
     Parameters
     ----------
@@ -95,7 +94,7 @@ class Selection(NamedTuple):
     active
         (K,) mask of the scheduled devices.
     phases
-        (M,) complex, of the surface; None where there is none.
+        (M,) complex, of the surface; None without one.
     """
 
     receiver: ComplexArray
@@ -112,20 +111,20 @@ class Scheduler:
     Parameters
     ----------
     name, summary, reference
-        What it is called, what it does in a sentence, and where it comes from.
+        Its name, what it does in one sentence, and its source.
     parameters
         Its :class:`Parameters`.
     select
         (problem, parameters, context) → :class:`Selection`; the problem is a ``Problem``, or an
         ``IrsProblem`` for an algorithm that tunes a surface.
     keeps_tolerance
-        False only where devices are scheduled whatever the error.
+        False only if it schedules devices whatever the error.
     uses_surface
-        False only where, of a problem with a surface, only the direct channels count.
+        False only if it ignores the surface and uses the direct channels alone.
     symmetric
-        Whether neither the order of the devices nor the seed matters.
+        Whether the result is independent of the order of the devices and of the seed.
     pace
-        How long it takes, and how it can be ended.
+        How long it takes, and how to stop it.
     most_devices, most_elements
         The largest K and, with a surface, M that it takes; None for any.
     """
@@ -155,9 +154,9 @@ class Scheduler:
             )
 
     def variants(self) -> Iterator[Parameters]:
-        """Yield the default parameters once for every choice of one of them.
+        """Yield the defaults, then the defaults with each other choice of one parameter.
 
-        These reach all of a scheduler's code: for compiling it ahead, and for testing it.
+        Together these reach all of a scheduler's code, for compiling it ahead and for testing it.
         """
         yield self.parameters()
         for name, hint in get_type_hints(self.parameters, include_extras=True).items():
@@ -169,7 +168,7 @@ class Scheduler:
 
 
 Rule = tuple[str, Callable[[Any], bool], str]
-"""A parameter, a test of its value, and the test in words."""
+"""A parameter, a check of its value, and the check in words."""
 
 
 def _rules(parameters: type) -> Iterator[Rule]:

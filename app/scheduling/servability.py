@@ -1,20 +1,20 @@
-r"""Whether one receiver can serve all of a set of devices.
+r"""Whether one receiver can serve a whole set of devices.
 
 The question is whether :math:`\min\|c\|^2 \le 1` subject to :math:`|h_k^H c|^2 \ge q_k`: not
-convex, and NP-hard in general. A "yes" is certain: it comes with a receiver, which is checked. A
-"no" is
+convex, and NP-hard in general. A "yes" is certain: it comes with a receiver that has been checked.
+A "no" is
 
-- certain where a device cannot be served even alone, :math:`\|h_k\|^2 < q_k`;
-- certain where the semidefinite relaxation (:mod:`app.scheduling.kernels.lifted`) is infeasible:
-  if no C serves all, no :math:`cc^H` does;
-- otherwise a guess: none of the starts of :mod:`app.scheduling.kernels.least_norm` led to a
-  receiver. The starts are random mixtures of the channels, half of them turned towards the
-  relaxation's solution C by its square root; more starts make it a better guess.
+- certain if a device cannot be served even alone, :math:`\|h_k\|^2 < q_k`;
+- certain if the semidefinite relaxation (:mod:`app.scheduling.kernels.lifted`) is infeasible:
+  if no C serves them all, no :math:`cc^H` does;
+- otherwise a guess: no start of :mod:`app.scheduling.kernels.least_norm` led to a
+  receiver. The starts are random mixtures of the channels, half of them multiplied by the square
+  root of the relaxation's solution C. More starts make it a better guess.
 
-Asking again gives the same answer: the starts are drawn from a fixed seed.
+The same question always gets the same answer: the starts are drawn from a fixed seed.
 
-Cost: O(KN) a sweep, some tens to hundreds of sweeps a start; the relaxation, only if two starts
-fail, O(N³ + KN² + K²N + K³) times 5 to 40.
+Cost: O(KN) per sweep and tens to hundreds of sweeps per start. The relaxation, needed only if two
+starts fail, is O(N³ + KN² + K²N + K³) times 5 to 40.
 """
 
 import math
@@ -31,27 +31,27 @@ from app.scheduling.problem import Problem
 from app.scheduling.types import ComplexArray, IndexArray
 
 _GAP = 1e-3
-"""Of the relaxation: only its feasibility matters, and the rough place of its solution."""
+"""Gap of the relaxation: only its feasibility and the rough place of its solution matter."""
 
 _TOLERANCE = 1e-3
-"""A start is given up when its level is this close to the bound for its phases."""
+"""A start ends when its level is this close to the bound for its phases."""
 
 _VISITS = 1000
-"""Visits to each device after which a start is given up in any case."""
+"""Limit on visits per device and start."""
 
 
 class Servability:
-    """Answers for any set of one problem's devices.
+    """Decides for any set of a problem's devices.
 
     Parameters
     ----------
     starts
-        How many starts to try before the answer is no without proof.
+        How many starts to try before an unproven no.
 
     Attributes
     ----------
     devices
-        Indices of those devices that can be served alone: no set with another can be served.
+        Indices of the devices that can be served alone; no set with any other can be served.
     """
 
     devices: IndexArray
@@ -67,7 +67,7 @@ class Servability:
 
         Returns
         -------
-        (N,) of unit norm, checked; None if there is none, or none was found.
+        (N,) of unit norm, checked; None if none exists or none was found.
         """
         try:
             rows = self._rows[[self._position[int(member)] for member in members]]

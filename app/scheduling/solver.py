@@ -36,7 +36,7 @@ def solve(
     Raises
     ------
     InvalidProblemError
-        The problem is fine, but not for this algorithm.
+        This algorithm does not take this problem.
     DeadlineExceededError
         ``context.stop`` was set before there was anything to answer.
     """
