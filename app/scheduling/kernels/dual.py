@@ -46,7 +46,7 @@ TRIES = 5
 """A start ends after this many failed kicks in a row."""
 
 FULL_EFFORT = 100
-"""Up to this many devices, every start is made; beyond, proportionally fewer, each with fewer tries.
+"""Up to this many devices, every start is made; beyond, proportionally fewer, with fewer tries.
 
 One more device is a smaller share of a larger set, and costs more to find.
 """
