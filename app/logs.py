@@ -1,4 +1,4 @@
-"""The log: one line for each request and each event, as text or as JSON."""
+"""Logging: one line per request or event, as text or JSON."""
 
 import logging
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ logger = logging.getLogger("airsched")
 
 
 def configuration(settings: Settings) -> dict[str, Any]:
-    """Return what ``logging.config`` needs to send everything to standard error, one line each."""
+    """Return the ``logging.config`` dictionary that logs to standard error, one line per event."""
     formatter = {"text": TextFormatter, "json": JsonFormatter}[settings.log_format]
     return {
         "version": 1,

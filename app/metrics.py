@@ -1,7 +1,7 @@
-"""What the service counts, for Prometheus.
+"""Metrics for Prometheus.
 
-With several uvicorn workers the counts of all are kept in files below ``PROMETHEUS_MULTIPROC_DIR``
-and any of them can tell the sum; ``python -m app --workers`` sees to that.
+With several uvicorn workers, all of them keep their counts in ``PROMETHEUS_MULTIPROC_DIR`` and any
+of them can report the sum; ``python -m app --workers`` sets this up.
 """
 
 import os
@@ -34,7 +34,7 @@ REQUEST_SECONDS = Histogram(
 )
 SOLVE_SECONDS = Histogram(
     "airsched_solve_seconds",
-    "Time in the solver, with the wait for its turn.",
+    "Time in the solver, including the wait for it.",
     ["route", "algorithm"],
     buckets=_SECONDS,
 )
@@ -46,25 +46,25 @@ ACTIVE_DEVICES = Histogram(
 )
 QUEUE_LENGTH = Gauge(
     "airsched_queue_length",
-    "Solves that wait for a thread or a process.",
+    "Solves waiting for a thread or a process.",
     ["lane"],
     multiprocess_mode="livesum",
 )
-REJECTED = Counter("airsched_rejected_total", "Requests refused as too many.", ["reason"])
+REJECTED = Counter("airsched_rejected_total", "Requests refused because of overload.", ["reason"])
 WORKER_RESTARTS = Counter(
-    "airsched_worker_restarts_total", "Solver processes that were ended or died."
+    "airsched_worker_restarts_total", "Solver processes that were killed or died."
 )
 
 
 @lru_cache(maxsize=4096)
 def request_counter(route: str, method: str, status: int) -> Callable[[], None]:
-    """Return what counts one request; looking a label up takes longer than counting."""
+    """Return the function that counts one request; cached, as the lookup takes longer."""
     return REQUESTS.labels(route, method, str(status)).inc
 
 
 @lru_cache(maxsize=1024)
 def observers(route: str, algorithm: str) -> tuple[Callable[[float], None], ...]:
-    """Return what records the seconds of a request, of its solve, and the active devices."""
+    """Return functions that record a request's seconds, its solve's, and its active devices."""
     labels = (route, algorithm)
     return (
         REQUEST_SECONDS.labels(*labels).observe,
@@ -74,11 +74,11 @@ def observers(route: str, algorithm: str) -> tuple[Callable[[float], None], ...]
 
 
 def exposition() -> bytes:
-    """Return everything counted so far, in Prometheus' text format."""
+    """Return all metrics in Prometheus' text format."""
     directory = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
     if directory is None:
         return generate_latest(REGISTRY)
-    # A worker that was killed takes its queue with it; what it counted stays.
+    # The queue of a killed worker is gone; its counters stay.
     for file in Path(directory).glob("gauge_live*.db"):
         process = int(re.sub(r"\D", "", file.stem))
         if not Path(f"/proc/{process}").exists():

@@ -1,8 +1,8 @@
-"""Processes for slow solves, one solve at a time each, which can be ended from outside.
+"""Processes for slow solves: each runs one solve at a time and can be killed.
 
-They are forked from a server process that has the kernels loaded (:mod:`app.preloaded`), which
-starts with the first slow solve and ends with the service. So a new one takes milliseconds, and one
-that was ended, or died, is simply replaced when the next solve needs it.
+They are forked from a server process that has the kernels loaded (:mod:`app.preloaded`). It starts
+with the first slow solve and ends with the service. A new worker takes milliseconds, and one that
+was killed or died is replaced when the next solve needs it.
 """
 
 import multiprocessing
@@ -19,11 +19,11 @@ from app.scheduling import DeadlineExceededError
 Outcome = TypeVar("Outcome")
 
 NICENESS = 10
-"""Of whatever solves beside the event loop: where cores are short, that goes first."""
+"""Niceness of everything that solves outside the event loop: the event loop has priority."""
 
 
 PATIENCE_SECONDS = 1.0
-"""How long an idle process may take to say that it is there."""
+"""How long an idle process may take to confirm that it is alive."""
 
 
 class WorkerDiedError(Exception):
@@ -31,12 +31,12 @@ class WorkerDiedError(Exception):
 
 
 class Workers:
-    """The processes that wait for work; there are as many as solves have run at once.
+    """A pool of idle processes, as many as solves have run at once.
 
     Parameters
     ----------
     on_loss
-        Called when one was ended or has died, and must be replaced.
+        Called when a process was killed or died and has to be replaced.
     """
 
     def __init__(self, on_loss: Callable[[], None] = lambda: None) -> None:
@@ -46,12 +46,12 @@ class Workers:
         self._lock = threading.Lock()
 
     def take(self) -> "_Worker":
-        """Return a process that waits for work, a new one if there is none.
+        """Return an idle process, or a new one if there is none.
 
         Raises
         ------
         WorkerDiedError
-            None could be started.
+            No process could be started.
         """
         while True:
             with self._lock:
@@ -63,12 +63,12 @@ class Workers:
             self.discard(worker)
 
     def discard(self, worker: "_Worker") -> None:
-        """End ``worker``, which will be replaced when it is needed."""
+        """Kill ``worker``; it is replaced when another is needed."""
         worker.end()
         self._on_loss()
 
     def give_back(self, worker: "_Worker") -> None:
-        """Let ``worker`` wait for more work."""
+        """Return ``worker`` to the pool."""
         with self._lock:
             if not self._closed:
                 self._idle.append(worker)
@@ -76,7 +76,7 @@ class Workers:
         worker.end()
 
     def close(self) -> None:
-        """End those that wait, and from now on any that is given back."""
+        """Kill the idle processes now, and the busy ones when they are given back."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
@@ -90,7 +90,7 @@ class Job(Generic[Outcome]):
     Parameters
     ----------
     call
-        What to do there: it and what it returns, or raises, are pickled.
+        What to run there; it and its result or exception are pickled.
     """
 
     def __init__(self, workers: Workers, call: Callable[[], Outcome]) -> None:
@@ -101,14 +101,14 @@ class Job(Generic[Outcome]):
         self._ended = False
 
     def run(self) -> Outcome:
-        """Run it, and wait for the answer.
+        """Run it and wait for the result.
 
         Raises
         ------
         DeadlineExceededError
-            It was ended.
+            It was ended by :meth:`end`.
         WorkerDiedError
-            The process died, not by :meth:`end`.
+            The process died for another reason.
         """
         worker = self._workers.take()
         with self._lock:
@@ -132,7 +132,7 @@ class Job(Generic[Outcome]):
         return outcome
 
     def end(self) -> None:
-        """End it, with its process if it has one by now; it may have finished already."""
+        """Kill it with its process, if it has one yet; it may have finished already."""
         with self._lock:
             self._ended = True
             if self._worker is not None:
@@ -165,7 +165,7 @@ class _Worker:
             theirs.close()
 
     def answers(self) -> bool:
-        """Return whether it is there: one that was killed while idle may take its time to go."""
+        """Return whether it is alive: a process killed while idle may take a while to exit."""
         try:
             return self._exchange(None, PATIENCE_SECONDS) is None
         except WorkerDiedError:
@@ -180,7 +180,7 @@ class _Worker:
     def _exchange(self, call: Callable[[], object] | None, seconds: float | None) -> object:
         try:
             self._connection.send(call)
-            # Not only for the answer: a dying process need not close its end at once.
+            # Also wait for its exit: a dying process may not close its end at once.
             wait([self._connection, self._process.sentinel], seconds)
             if not self._connection.poll():
                 raise WorkerDiedError
@@ -189,11 +189,11 @@ class _Worker:
             raise WorkerDiedError from None
 
     def kill(self) -> None:
-        """End the process at once, whatever it is doing."""
+        """Kill the process, whatever it is doing."""
         self._process.kill()
 
     def end(self) -> None:
-        """End the process and free what belongs to it."""
+        """Kill the process and release its resources."""
         self._process.kill()
         self._process.join()
         self._process.close()
@@ -201,9 +201,9 @@ class _Worker:
 
 
 def _serve(connection: Connection) -> None:
-    """Solve what comes, in the solver process, until the service is gone."""
+    """Run calls in the solver process until the service is gone."""
     os.nice(NICENESS)
-    # Ctrl-C in a terminal reaches the whole group; the service decides when this ends.
+    # Ctrl-C in a terminal reaches the whole group; the service decides when this process ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_service, daemon=True).start()
     while True:
@@ -221,7 +221,7 @@ def _serve(connection: Connection) -> None:
 
 
 def _end_with_service() -> None:
-    """End this process, in mid-solve if need be, when the service's is gone."""
+    """Exit when the service's process is gone, even in the middle of a solve."""
     service = multiprocessing.parent_process()
     if service is not None:
         service.join()
