@@ -1,4 +1,4 @@
-"""Arrays as wireless tools give them, brought to the shapes of the contract or refused."""
+"""Converts arrays as wireless tools produce them to the shapes of the API, or rejects them."""
 
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -13,12 +13,12 @@ LAYOUTS = ("antennas_first", "devices_first")
 
 
 class Shapes:
-    """Converts the arrays of one request, and holds the lengths of their axes together.
+    """Converts the arrays of one request, and checks that the lengths of their axes agree.
 
     Parameters
     ----------
     layout
-        ``devices_first`` if in matrices with a device axis that axis comes before the other one.
+        ``devices_first`` if the device axis of a matrix comes before its other axis.
     """
 
     def __init__(self, layout: Layout = "antennas_first") -> None:
@@ -28,12 +28,12 @@ class Shapes:
         self._lengths: dict[str, tuple[int, str]] = {}
 
     def complex(self, name: str, value: ArrayLike, *axes: str) -> ComplexArray:
-        """Return ``value`` with these axes; single precision stays single, leading ones go.
+        """Return ``value`` with these axes, in its precision, without leading axes of one.
 
         Raises
         ------
         ValueError
-            It is not numbers, has other axes, is empty, or disagrees with an array before it.
+            It does not hold numbers, has other axes, is empty, or does not fit an earlier array.
         """
         array = _numbers(name, value)
         single = np.result_type(array.dtype, np.complex64) == np.complex64
@@ -44,7 +44,7 @@ class Shapes:
             array = array.swapaxes(-1, -2)
         for axis, length in zip(axes, array.shape, strict=True):
             self._agree(name, axis, length)
-        # What is real, or longer than the contract knows, is sent as the nearest that it knows.
+        # Real or extended-precision arrays are sent as the closest type that the API has.
         dtype: type[np.complexfloating] = np.complex64 if single else np.complex128
         return array.astype(dtype, copy=False)
 
@@ -90,8 +90,8 @@ def _without_leading_ones(name: str, array: NDArray[Any], axes: tuple[str, ...])
     if array.ndim != len(axes):
         hint = ""
         if array.dtype.kind != "c" and array.ndim == len(axes) + 1 and 2 in (shape[0], shape[-1]):
-            hint = "; real and imaginary parts are to be joined, as real + 1j * imag"
+            hint = "; join real and imaginary parts as real + 1j * imag"
         raise ValueError(f"{name} must have the shape ({', '.join(axes)}), not {shape}{hint}")
     if array.size == 0:
-        raise ValueError(f"{name} must not be empty, but is of shape {shape}")
+        raise ValueError(f"{name} must not be empty, but has the shape {shape}")
     return array

@@ -1,4 +1,4 @@
-"""What both clients set up alike: where to send, with which headers, and how long to wait."""
+"""What both clients share: address, headers, timeouts and retries."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ from airsched_client._retry import Retries
 from airsched_client._wire import ENCODINGS, Encoding, EncodingName
 
 CONNECT_TIMEOUT = 5.0
-"""Seconds to wait for a connection, which is not the work of scheduling."""
+"""Seconds to wait for a connection; connecting does not depend on scheduling."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Connection:
     http
         Arguments of the httpx client.
     encoding
-        How bodies are written, and answers asked for.
+        How bodies are written, and which format to accept.
     retries
         When a call is repeated.
     """
@@ -39,7 +39,7 @@ def connection(
     encoding: EncodingName,
     max_connections: int,
 ) -> Connection:
-    """Check and gather the arguments of a client, as :class:`SchedulerClient` describes them."""
+    """Check and collect the arguments of a client; :class:`SchedulerClient` describes them."""
     if not base_url.startswith(("http://", "https://")):
         raise ValueError(f"base_url must begin with http:// or https://, not {base_url!r}")
     if encoding not in ENCODINGS:

@@ -1,8 +1,8 @@
-"""What travels: bodies in MessagePack or JSON, with NumPy arrays as the contract carries them.
+"""Bodies in MessagePack or JSON, with NumPy arrays in the format of the API.
 
 A complex array is sent packed, ``{"dtype", "shape", "data"}``, little-endian and row-major, with
-``data`` as raw bytes in MessagePack and base64 in JSON. It is read in that form or as nested lists,
-``{"real": …, "imag": …}``.
+``data`` as raw bytes in MessagePack and base64 in JSON. It is received in that form or as nested
+lists, ``{"real": …, "imag": …}``.
 """
 
 import base64
@@ -26,7 +26,7 @@ _LITTLE_ENDIAN: dict[str, np.dtype[Any]] = {
 
 @dataclass(frozen=True)
 class Encoding:
-    """One way to write a body: its media type, and how values become bytes and come back."""
+    """One body format: its media type, and how to encode and decode values."""
 
     media_type: str
     dump: Callable[[dict[str, Any]], bytes]
@@ -34,7 +34,7 @@ class Encoding:
 
 
 def load(content: bytes, content_type: str) -> Any:
-    """Read an answer as what it says it is; ValueError if it is not that."""
+    """Decode an answer by its Content-Type; ValueError if that fails."""
     media_type = content_type.partition(";")[0].strip()
     for encoding in ENCODINGS.values():
         if encoding.media_type == media_type:
@@ -43,7 +43,7 @@ def load(content: bytes, content_type: str) -> Any:
 
 
 def decode_complex(value: dict[str, Any]) -> NDArray[np.complex128]:
-    """Return a received array; nobody can write to it."""
+    """Return a received array, read-only."""
     if "data" in value:
         data = value["data"]
         raw = base64.b64decode(data) if isinstance(data, str) else data
@@ -52,7 +52,7 @@ def decode_complex(value: dict[str, Any]) -> NDArray[np.complex128]:
     else:
         real = np.array(value["real"], np.float64)
         decoded = np.empty(real.shape, np.complex128)
-        # Part by part: a product with 1j would lose the sign of a zero.
+        # Part by part: multiplying by 1j would lose the sign of a zero.
         decoded.real, decoded.imag = real, value["imag"]
     decoded.flags.writeable = False
     return decoded
@@ -68,7 +68,7 @@ def _dump_json(body: dict[str, Any]) -> bytes:
 
 
 def _raw(value: object) -> Any:
-    """Return what the formats have no word for in words that MessagePack has."""
+    """Convert a value that MessagePack cannot represent."""
     if isinstance(value, np.ndarray):
         return value.tolist() if value.dtype.kind != "c" else _packed(value)
     if isinstance(value, np.generic):
@@ -77,7 +77,7 @@ def _raw(value: object) -> Any:
 
 
 def _text(value: object) -> Any:
-    """Return the same for JSON, which has no bytes either."""
+    """Convert the same for JSON, which has no bytes either."""
     plain = _raw(value)
     if isinstance(plain, dict):
         plain["data"] = base64.b64encode(plain["data"]).decode()

@@ -1,4 +1,4 @@
-"""The client for asyncio: the calls of :class:`SchedulerClient`, to be awaited."""
+"""The asyncio client: the calls of :class:`SchedulerClient` as coroutines."""
 
 from asyncio import sleep
 from types import TracebackType
@@ -18,14 +18,14 @@ from airsched_client.options import IrsOptions, ScheduleOptions
 
 
 class AsyncSchedulerClient:
-    """Asks a service for schedules, over one pool of connections, many calls at once.
+    """A client with one pool of connections, for many calls at once.
 
     Parameters
     ----------
     base_url, api_key, timeout, retries, encoding, max_connections
         As for :class:`SchedulerClient`.
     transport
-        An asynchronous httpx transport to use in place of the network, such as for tests.
+        An asynchronous httpx transport to use in place of the network, for example in tests.
     """
 
     def __init__(
@@ -98,11 +98,11 @@ class AsyncSchedulerClient:
         return await self._send(_calls.schedule_batch(self._encoding, channels, layout, options))
 
     async def algorithms(self) -> tuple[Algorithm, ...]:
-        """Return the algorithms on offer, each with its parameters, their defaults and bounds."""
+        """Return the service's algorithms with their parameters, defaults and bounds."""
         return await self._send(_calls.ALGORITHMS)
 
     async def ready(self) -> bool:
-        """Return whether the service can schedule now; asked once, without retries."""
+        """Return whether the service can schedule now; does not retry."""
         try:
             return (await self._http.get(_calls.READY)).is_success
         except httpx.RequestError:

@@ -1,4 +1,4 @@
-"""The client for ordinary code; :mod:`.async_client` has the same for asyncio."""
+"""The synchronous client; :mod:`.async_client` has the same calls for asyncio."""
 
 from time import sleep
 from types import TracebackType
@@ -18,26 +18,26 @@ from airsched_client.options import IrsOptions, ScheduleOptions
 
 
 class SchedulerClient:
-    """Asks a service for schedules, over one pool of connections; threads may share it.
+    """A client with one pool of connections; threads may share it.
 
     Parameters
     ----------
     base_url
         Address of the service, such as ``http://127.0.0.1:8000``.
     api_key
-        Bearer key, if the service asks for one.
+        Bearer key, if the service requires one.
     timeout
-        Seconds to wait for an answer; a little above the longest deadline of the service.
+        Seconds to wait for an answer; the default is a little above the service's own limit.
     retries
         How often a call is repeated at most when the connection fails or the service says that
         repeating can help, after a random wait that doubles, and not sooner than the service's
         ``Retry-After``. Scheduling is stateless, so repeating is safe.
     encoding
-        ``msgpack``, or ``json`` for bodies that people can read.
+        ``msgpack``, or ``json`` for readable bodies.
     max_connections
         Size of the pool.
     transport
-        An httpx transport to use in place of the network, such as for tests.
+        An httpx transport to use in place of the network, for example in tests.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class SchedulerClient:
         ValueError
             An array has the wrong shape; nothing was sent.
         AirschedError
-            The service did not answer, or answered with an error: see :mod:`.errors`.
+            There was no answer, or an error: see :mod:`.errors`.
         """
         return self._send(_calls.schedule(self._encoding, channels, layout, options))
 
@@ -143,7 +143,7 @@ class SchedulerClient:
         layout: Layout = "antennas_first",
         **options: Unpack[ScheduleOptions],
     ) -> tuple[Schedule, ...]:
-        """Schedule many rounds, or subcarriers, in one request; all else is shared by them.
+        """Schedule many rounds or subcarriers in one request; they share all other options.
 
         Parameters
         ----------
@@ -166,11 +166,11 @@ class SchedulerClient:
         return self._send(_calls.schedule_batch(self._encoding, channels, layout, options))
 
     def algorithms(self) -> tuple[Algorithm, ...]:
-        """Return the algorithms on offer, each with its parameters, their defaults and bounds."""
+        """Return the service's algorithms with their parameters, defaults and bounds."""
         return self._send(_calls.ALGORITHMS)
 
     def ready(self) -> bool:
-        """Return whether the service can schedule now; asked once, without retries."""
+        """Return whether the service can schedule now; does not retry."""
         try:
             return self._http.get(_calls.READY).is_success
         except httpx.RequestError:

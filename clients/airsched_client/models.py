@@ -1,4 +1,4 @@
-"""Answers of the service as frozen values with NumPy arrays, which are read-only."""
+"""Answers of the service as frozen values with read-only NumPy arrays."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ class Schedule:
     Parameters
     ----------
     feasible
-        Whether somebody is active and everyone active is within the tolerance.
+        Whether at least one device is active and all active devices are within the tolerance.
     active, active_ids
-        Ascending indices of the scheduled devices, and their names where names were given.
+        Ascending indices of the scheduled devices, and their names if names were given.
     receiver
         (N,) complex, unit norm; None when nobody is active.
     power_factor, computation_error
@@ -46,7 +46,7 @@ class Schedule:
 
     @classmethod
     def from_answer(cls, answer: Mapping[str, Any]) -> Self:
-        """Build it from the service's answer; fields that it does not know are left out."""
+        """Build it from the service's answer; unknown fields are ignored."""
         fields = {name: answer[name] for name in cls.__dataclass_fields__}
         active = np.array(fields["active"], np.int64)
         active.flags.writeable = False
@@ -91,7 +91,7 @@ class Algorithm:
     Parameters
     ----------
     name, summary, reference
-        What it is called, what it does, and where it comes from.
+        Its name, what it does, and its source.
     endpoints
         The routes that take it.
     """

@@ -1,4 +1,4 @@
-"""The fields of a request beside its channels, one type for both clients and all their calls."""
+"""The fields of a request other than its channels, for both clients and all calls."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypedDict
@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 
 class ScheduleOptions(TypedDict, total=False):
-    """What a schedule can be asked for; what is left out, or None, is as the service has it.
+    """Options of a schedule; those left out or None take the service's defaults.
 
     Exactly one of ``gamma``, ``gamma_db`` and ``max_error`` is required.
     """
@@ -19,34 +19,34 @@ class ScheduleOptions(TypedDict, total=False):
     max_error: float | None
     """Tolerable computation error ε."""
     weights: ArrayLike | None
-    """(K,) positive aggregation weights φ; all 1."""
+    """(K,) positive aggregation weights φ (default: all 1)."""
     power: float | None
-    """Transmit power limit P of every device; 1."""
+    """Transmit power limit P of every device (default: 1)."""
     noise_variance: float | None
-    """Noise variance σ² at an antenna; 1."""
+    """Noise variance σ² at an antenna (default: 1)."""
     device_ids: Iterable[str] | None
-    """K distinct names, returned for the active ones."""
+    """K distinct names, returned for the active devices."""
     algorithm: str | Mapping[str, Any] | None
-    """Its name, or its name and parameters, ``{"name": "dual_pursuit", "starts": 8}``;
-    matching pursuit."""
+    """A name, or a name with parameters such as ``{"name": "dual_pursuit", "starts": 8}``
+    (default: matching pursuit)."""
     csi_error: ArrayLike | None
-    """() or (K,) bound on the error of the channel estimates, ‖h_k - ĥ_k‖; 0."""
+    """() or (K,) bound on the error of the channel estimates, ‖h_k - ĥ_k‖ (default: 0)."""
     coordination: Literal["zero_forcing", "mmse"] | None
-    """How the transmit scalars are set; zero forcing."""
+    """How the transmit scalars are set (default: zero forcing)."""
     polish: bool | None
-    """Whether to replace the receiver by the one with the least error for the set found; no."""
+    """Whether to replace the receiver by the one with the least error for the set found."""
     warm_start: ArrayLike | None
     """(N,) complex, last round's receiver, for algorithms that can start from one."""
     deadline_ms: float | None
-    """Milliseconds that the service may take; its own limit."""
+    """Milliseconds that the service may take (default: its own limit)."""
     seed: int | None
-    """Source of randomness; 0."""
+    """Source of randomness (default: 0)."""
 
 
 class IrsOptions(ScheduleOptions, total=False):
     """The same with an intelligent reflecting surface of M elements."""
 
     phase_bits: int | None
-    """Restricts every phase to 2^bits levels; continuous."""
+    """Restricts every phase to 2^bits levels (default: continuous)."""
     initial_phases: ArrayLike | None
-    """(M,) complex of unit modulus, the phases to start from."""
+    """(M,) complex of unit modulus, the phases to start from (default: all 1)."""
