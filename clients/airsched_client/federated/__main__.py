@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 asked.patience, tell=lambda text: console.print(f"waiting: {escape(text)}")
             )
             experiment = _experiment(asked, scheduler, patience, console)
-            resume = f"; the finished rounds are in {asked.output}, go on with --resume"
+            resume = f"; the finished rounds are in {asked.output}, continue with --resume"
             records = _run(experiment, scheduler, asked, patience, console)
     except (AirschedError, ValueError, OSError, ImportError) as error:
         after = resume if isinstance(error, AirschedError) else ""
@@ -108,7 +108,9 @@ def _experiment(
             if route in algorithm.endpoints
         ]
         if "exhaustive" in offered and asked.devices > _EXHAUSTIVE_DEVICES:
-            console.print(f"without exhaustive: it takes up to {_EXHAUSTIVE_DEVICES} devices")
+            console.print(
+                f"leaving out exhaustive, which takes at most {_EXHAUSTIVE_DEVICES} devices"
+            )
             offered.remove("exhaustive")
         policies[policies.index(_EVERY) :] = [PERFECT, *offered]
     return Experiment(
@@ -143,12 +145,12 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     add = parser.add_argument
-    add("--url", default="http://127.0.0.1:8000", help="where the service is")
-    add("--api-key", help="its bearer key, where it asks for one")
-    add("--output", type=Path, default=Path("federated-results"), help="folder of the results")
-    add("--resume", action="store_true", help="go on with what the folder holds")
-    add("--patience", type=float, default=300.0, help="seconds to wait while the service is down")
-    add("--task", choices=TASKS, default=usual.task, help="what is learnt")
+    add("--url", default="http://127.0.0.1:8000", help="address of the service")
+    add("--api-key", help="bearer key, if the service requires one")
+    add("--output", type=Path, default=Path("federated-results"), help="folder for the results")
+    add("--resume", action="store_true", help="resume the experiment in the folder")
+    add("--patience", type=float, default=300.0, help="seconds to retry while the service is down")
+    add("--task", choices=TASKS, default=usual.task, help="what to learn")
     add(
         "--policies",
         nargs="+",
@@ -159,7 +161,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--gamma-db", nargs="+", type=float, default=list(usual.gammas_db), help="tolerances γ")
     add("--seeds", nargs="+", type=int, default=list(usual.seeds), help="seeds of all randomness")
     add("--rounds", type=int, default=usual.rounds, help="T")
-    add("--coherence", type=int, default=usual.coherence, help="rounds that the fading stays")
+    add(
+        "--coherence",
+        type=int,
+        default=usual.coherence,
+        help="rounds between changes of the fading",
+    )
     add("--devices", type=int, default=network.devices, help="K")
     add("--antennas", type=int, default=network.antennas, help="N")
     add("--elements", type=int, default=network.elements, help="M of a reflecting surface")
@@ -170,7 +177,7 @@ def _parser() -> argparse.ArgumentParser:
         "--coordination",
         choices=["zero_forcing", "mmse"],
         default=usual.coordination,
-        help="sets η, ψ",
+        help="how η and ψ are set",
     )
     add("--polish", action="store_true", help="let the service polish every receiver")
     add(
@@ -181,7 +188,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--data", type=Path, help="folder that holds cifar-10-batches-py, for cifar10")
     add("--samples", type=int, help="training samples to use; None for all")
-    add("--epochs", type=int, help="local epochs a round; None for the task's own number")
+    add("--epochs", type=int, help="local epochs per round; None for the task's default")
     return parser
 
 

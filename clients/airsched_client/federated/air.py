@@ -1,6 +1,6 @@
-"""The air: what the scheduled devices send adds up, and one receiver makes the aggregate of it.
+"""The air: the signals of the scheduled devices add up, and one receiver estimates their sum.
 
-In symbol d the devices in S send ψ_k θ_{k,d}, and the server has
+In symbol d the devices in S send ψ_k θ_{k,d}, and the server receives
 
     y_d = Σ_{k∈S} h_k ψ_k θ_{k,d} + ξ_d,   ξ_d ~ CN(0, σ² I_N)
     θ̂_d = cᴴ y_d / √η   →   Σ_{k∈S} φ_k θ_{k,d},   with E|θ̂_d − Σ φ_k θ_{k,d}|² = E
@@ -8,18 +8,18 @@ In symbol d the devices in S send ψ_k θ_{k,d}, and the server has
 E is the service's ``computation_error``. The entries are real, so only the real part of θ̂_d is
 kept; it carries half of the noise. Divided by Σ_{k∈S} φ_k it is the weighted mean of the θ_k.
 
-**Updates, not models, are sent**: θ_k is what training added to the global model. The noise is then
-relative to the size of the step and fades as training converges, where noise on whole models would
-stay as large as the weights are; and a device that is left out leaves the model where it was.
+**Updates, not models, are sent**: θ_k is the change that training made to the global model. The
+noise is then relative to the size of the step and fades as training converges, whereas noise on
+whole models would stay as large as the weights. If nobody is scheduled, the model is unchanged.
 
 **Scale**: |ψ_k|² ≤ P bounds the power only if the symbols have unit power, so all devices divide by
-one common factor s, the largest root mean square of the updates in S. It takes one real number a
-device on the control channel (the root mean squares up, their maximum down), beside the receiver
-and the power factor that the coordination sends there already. One factor for all keeps the sum the
-sum; the server multiplies by it again. E is hence in units of s².
+one common factor s, the largest root mean square of the updates in S. This takes one real number
+per device on the control channel (the root mean squares up, their maximum down), next to the
+receiver and the power factor that the coordination already sends there. A common factor preserves the sum;
+the server multiplies by it again. E is therefore in units of s².
 
 With zero forcing E holds for any updates. With ``mmse`` it is the mean over uncorrelated ones of
-zero mean and unit power; what the weakest devices then miss adds up if their updates are alike.
+zero mean and unit power; the shortfalls of the weakest devices add up if their updates are alike.
 """
 
 from dataclasses import dataclass
@@ -33,12 +33,12 @@ Real = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 _BLOCK = 65536
-"""Symbols received at a time."""
+"""Number of symbols received at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class Aggregate:
-    """What the server makes of one round's transmission.
+    """What the server estimates from one round's transmission.
 
     Parameters
     ----------
@@ -68,9 +68,9 @@ def transmit(
     Parameters
     ----------
     channels
-        (N, K) complex, the channels as they are.
+        (N, K) complex, the true channels.
     schedule
-        Receiver, power factor and transmit scalars; somebody must be active.
+        Receiver, power factor and transmit scalars; at least one device must be active.
     symbols
         (|S|, D) real, row i belongs to the device ``schedule.active[i]``.
     noise_variance
@@ -121,6 +121,6 @@ def aggregate(
 
 
 def common_scale(updates: Real) -> float:
-    """Return s, the largest root mean square of the rows; 1 if nobody has anything to say."""
+    """Return s, the largest root mean square of the rows; 1 if all are zero."""
     scale = float(np.sqrt(np.mean(updates**2, axis=1).max()))
     return scale if scale > 0 else 1.0

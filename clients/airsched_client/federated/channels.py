@@ -9,10 +9,10 @@ section "Network Setting". Device k at distance l_k and azimuth θ_k from the se
     [a_N(θ)]_n = exp(j2π d n sin θ),   n = 0 … N−1
     [R_k]_{n,m} = exp(j2π d (n−m) sin θ_k) · exp(−2 ς_k² [π d (n−m) cos θ_k]²)
 
-Devices lie uniformly, per area, in the ring between R_in and R_out and stay there; the scattered
-part is drawn anew every round. The same generator gives the same network and the same fading.
+Devices are placed uniformly by area in the ring between R_in and R_out and stay there; the
+scattered part is redrawn every round. The same generator gives the same network and fading.
 
-**Reflecting surface** (optional; the paper's appendix names one and leaves its place open): a
+**Reflecting surface** (optional; the paper's appendix mentions one without saying where): a
 second uniform array of M elements, parallel to the server's and with the same spacing d, at a given
 distance and azimuth from the server. With l and θ as seen from the surface, its links follow the
 same model, device k → surface and surface → server:
@@ -20,12 +20,12 @@ same model, device k → surface and surface → server:
     g_k = √PL(l) · ( √(κ/(1+κ)) a_M(θ) + √(1/(1+κ)) g̃_k )
     T = √PL(l_s) · ( √(κ/(1+κ)) a_N(θ_s) a_M(θ_s)ᵀ + √(1/(1+κ)) R_N^½ W (R_M^½)ᵀ )
 
-W has independent CN(0, 1) entries, and the path-loss exponent α of these links is one of their own:
-a surface is put where it is seen. Nothing is stronger than at l_0: PL(l) = 1 below it.
+W has independent CN(0, 1) entries. These links have their own path-loss exponent α, because a
+surface is placed in plain view. PL(l) = 1 below l_0.
 
 **Channel estimates** (optional): the server knows ĥ_k = h_k − e_k with e_k uniform in the complex
-ball ‖e_k‖ ≤ ``csi_error``. With a surface the error sits on the direct channel, so the same bound
-holds for the tuned channel, whatever the phases.
+ball ‖e_k‖ ≤ ``csi_error``. With a surface the error is in the direct channel, so the same bound
+holds for the tuned channel at any phases.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ Real = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class NetworkParameters:
-    """Numbers of the network, those of the paper's Table 1 by default.
+    """Parameters of the network; the defaults are those of the paper's Table 1.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class NetworkParameters:
     elements
         M, elements of the reflecting surface; 0 for none.
     irs_distance, irs_azimuth
-        Where the surface is, in metres and degrees as seen from the server.
+        Position of the surface, in metres and degrees as seen from the server.
     irs_path_loss_exponent
         α of the links to and from the surface.
     """
@@ -97,9 +97,9 @@ class Channels:
     Parameters
     ----------
     direct
-        (N, K) complex, column k is h_k: what the air does.
+        (N, K) complex, column k is h_k: the true channels.
     estimates
-        (N, K) complex, column k is ĥ_k: what the server knows; ``direct`` without an error.
+        (N, K) complex, column k is ĥ_k: what the server knows; equal to ``direct`` if exact.
     irs_to_server, devices_to_irs
         (N, M) and (M, K) complex, T and G = [g_1 … g_K]; None without a surface.
     """
@@ -122,9 +122,9 @@ class Network:
     Parameters
     ----------
     parameters
-        The numbers of the network.
+        The parameters of the network.
     rng
-        Draws the places and the angular deviations.
+        Draws the positions and the angular deviations.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class Network:
     def __init__(self, parameters: NetworkParameters, rng: np.random.Generator) -> None:
         self.parameters = parameters
         inner, outer = parameters.inner_radius, parameters.outer_radius
-        # The area within l grows with l²: that square is what is uniform.
+        # The area within l grows with l², so l² is uniform.
         distances = np.sqrt(rng.uniform(inner**2, outer**2, parameters.devices))
         azimuths = rng.uniform(-np.pi, np.pi, parameters.devices)
         self.positions: Real = distances[:, None] * _direction(azimuths)

@@ -1,9 +1,9 @@
-"""Results on disk, and the way back to where an interrupted experiment was.
+"""Results on disk, and resuming an interrupted experiment.
 
-A folder holds ``experiment.json`` (what was asked for), ``results.jsonl`` (one line a round) and
+A folder holds ``experiment.json`` (the experiment), ``results.jsonl`` (one line per round) and
 ``checkpoint.npz`` (how many of the lines count, and the global model after the last of them). A
-round is finished once the checkpoint counts it: it is replaced in one step, after the line was
-written. All randomness follows from seed and round, so nothing else is needed to go on bit for bit.
+round is finished once the checkpoint counts it: the checkpoint is replaced atomically, after the
+line was written. All randomness follows from seed and round, so an experiment resumes bit for bit.
 """
 
 import json
@@ -25,11 +25,11 @@ class Results:
     Parameters
     ----------
     folder
-        Made if it is not there.
+        Created if it does not exist.
     experiment
-        Must be the one that the folder was begun with.
+        Must be the one that the folder was started with.
     resume
-        Go on with what is there. Otherwise the folder must hold no results.
+        Continue with what is there. Otherwise the folder must hold no results.
     """
 
     def __init__(self, folder: Path, experiment: Experiment, *, resume: bool = False) -> None:
@@ -40,9 +40,11 @@ class Results:
         if resume:
             self._read(experiment)
         elif self._lines_file.exists():
-            raise FileExistsError(f"{folder} holds results: resume them, or give another folder")
+            raise FileExistsError(
+                f"{folder} already holds results: resume them, or choose another folder"
+            )
         self._experiment_file.write_text(json.dumps(experiment.to_json(), indent=1) + "\n")
-        # What a checkpoint does not count was not finished.
+        # Lines that the checkpoint does not count belong to unfinished rounds.
         lines = "".join(_line(record) for record in self.records)
         _replace(self._lines_file, lines.encode())
 
@@ -57,7 +59,7 @@ class Results:
         return self._model
 
     def add(self, record: Record, model: Real) -> None:
-        """Keep a finished round, and the global model after it."""
+        """Save a finished round and the global model after it."""
         with self._lines_file.open("a") as file:
             file.write(_line(record))
         self.records.append(record)
@@ -73,8 +75,8 @@ class Results:
         different = [name for name in asked if begun.get(name) != asked[name]]
         if different:
             raise ValueError(
-                f"{self.folder} was begun with other {', '.join(different)}:"
-                " resume with the same, or give another folder"
+                f"{self.folder} was started with other {', '.join(different)}:"
+                " resume with the same, or choose another folder"
             )
         if not self._checkpoint_file.exists():
             return

@@ -1,4 +1,4 @@
-"""What is compared with what: an experiment, its runs, and the record of a round."""
+"""What is compared: an experiment, its runs, and the record of a round."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -8,7 +8,7 @@ from airsched_client.federated.channels import NetworkParameters
 from airsched_client.federated.partition import PartitionParameters
 
 PERFECT = "perfect"
-"""The policy that is no algorithm of the service: all devices, and no noise."""
+"""The one policy that is not an algorithm of the service: all devices, no noise."""
 
 
 class Run(NamedTuple):
@@ -21,7 +21,7 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True)
 class Experiment:
-    """Everything that decides what comes out.
+    """Everything that determines the results.
 
     Parameters
     ----------
@@ -33,20 +33,21 @@ class Experiment:
     gammas_db
         Tolerances γ, each with every policy.
     seeds
-        Of network, data, fading, training and noise. Policies meet the same ones at the same seed.
+        Seeds of network, data, fading, training and noise; with the same seed, all policies see the
+        same ones.
     rounds
         T.
     coherence
-        Rounds for which the fading stays as it is.
+        Number of rounds between changes of the fading.
     power, noise_variance
-        P and σ². γ decides who may transmit, and with σ² how large the error then is:
+        P and σ². γ decides who may transmit and, with σ², how large the error is:
         E ≤ ε = γσ²/P.
     coordination, polish
         As the service takes them.
     network, partition
-        Where the devices are and what data they have.
+        The positions of the devices, and their data.
     data, samples, epochs
-        Of the task: its folder, how many training samples to use, local epochs; None for its own.
+        The task's data folder, number of training samples and local epochs; None for its defaults.
     """
 
     task: str = "digits"
@@ -77,13 +78,13 @@ class Experiment:
 
     @staticmethod
     def algorithm(policy: str) -> dict[str, Any]:
-        """Return the service's algorithm of a policy, as a request names it."""
+        """Return a policy as the ``algorithm`` field of a request."""
         name, _, rest = policy.partition(":")
         parameters = dict(pair.partition("=")[::2] for pair in rest.split(",") if pair)
         return {"name": name, **{key: _value(text) for key, text in parameters.items()}}
 
     def runs(self) -> list[Run]:
-        """Return the runs in their order; ``perfect`` knows no tolerance and runs once a seed."""
+        """Return the runs in order; ``perfect`` has no tolerance and runs once per seed."""
         return [
             Run(policy, gamma_db, seed)
             for seed in self.seeds
@@ -92,7 +93,7 @@ class Experiment:
         ]
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON holds it: tuples as lists."""
+        """Return it as JSON values, with tuples as lists."""
         return {name: _as_json(value) for name, value in asdict(self).items()}
 
 
@@ -109,14 +110,14 @@ class Record:
     active
         The devices that took part.
     computation_error, measured_error
-        What the service expected, and what the air did, as mean squared errors for symbols of unit
+        Mean squared errors that the service reported and that the air produced, for symbols of unit
         power; None when nobody was active.
     accuracy, loss
         Of the global model after the round, on the test data.
     train_loss
-        Of the same, on training data.
+        Of the same model, on training data.
 
-    Numbers that overflowed, after too much noise, are None.
+    Numbers that overflowed because of noise are None.
     """
 
     policy: str
@@ -137,7 +138,7 @@ class Record:
 
 
 def _value(text: str) -> Any:
-    """Return a number or a truth value as such, and anything else as text."""
+    """Parse a number or a boolean; return anything else as text."""
     try:
         return json.loads(text)
     except ValueError:

@@ -3,10 +3,10 @@
 With θ the global model before a round and S its schedule, the devices in S train from θ to θ_k and
 send θ_k − θ, and the new global model is
 
-    θ ← θ + Σ_{k∈S} φ_k (θ_k − θ) / Σ_{k∈S} φ_k   + what the air adds.
+    θ ← θ + Σ_{k∈S} φ_k (θ_k − θ) / Σ_{k∈S} φ_k   + the noise of the air.
 
-When nobody can be served the model stays as it is. With a reflecting surface the service tunes it,
-and what is sent goes through the tuned channel H(μ).
+When nobody can be served, the model is unchanged. A reflecting surface is tuned by the service, and
+the updates go through the tuned channel H(μ).
 """
 
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ from airsched_client.options import ScheduleOptions
 Real = NDArray[np.float64]
 
 _NETWORK, _PARTITION, _MODEL, _FADING, _TRAINING, _AIR = range(6)
-"""What a stream of random numbers is for."""
+"""Purposes of the streams of random numbers."""
 
 
 def compare(
@@ -48,20 +48,20 @@ def compare(
     Parameters
     ----------
     folder
-        Gets the results and a checkpoint after every round: see :mod:`.checkpoint`.
+        Where to write the results and a checkpoint after every round: see :mod:`.checkpoint`.
     resume
-        Continue an interrupted call with the same experiment.
+        Resume an interrupted call with the same experiment.
     patience
-        How long to wait while the service is down.
+        How long to retry while the service is down.
     task
-        Learn this one, in place of the one that the experiment names.
+        A task to use in place of the one that the experiment names.
     on_round
-        Called after every round.
+        Called after every round that this call finishes.
 
     Raises
     ------
     ServiceDownError
-        The service was down for too long. Every finished round is in the folder.
+        The service was down for too long. All finished rounds are in the folder.
     """
     task = task or build(
         experiment.task,
@@ -90,9 +90,9 @@ class Setting:
     Parameters
     ----------
     experiment, task
-        What is compared, and what is learnt.
+        What to compare, and what to learn.
     seed
-        Of everything random.
+        Seed of everything random.
     """
 
     def __init__(self, experiment: Experiment, task: Task, seed: int) -> None:
@@ -115,7 +115,7 @@ class Setting:
         patience: Patience,
     ) -> tuple[Real, Record]:
         """Return the next global model, and the record of the round."""
-        # Training a model that noise has blown up may overflow: that is what it is measured for.
+        # Noise can make a model diverge until it overflows; that is a result, not an error.
         with np.errstate(over="ignore", invalid="ignore"):
             return self._round(run, model, before, scheduler, patience)
 
@@ -189,7 +189,7 @@ class Setting:
         )
 
     def _algorithm(self, policy: str, before: Sequence[Record]) -> dict[str, Any]:
-        """Return the algorithm with what the stateless service is to know of earlier rounds."""
+        """Return the algorithm with what the stateless service needs from earlier rounds."""
         algorithm = Experiment.algorithm(policy)
         if algorithm["name"] == "round_robin":
             start = sum(max(len(record.active), 1) for record in before)
@@ -210,10 +210,10 @@ class Setting:
 
 
 def _finite(value: float | None) -> float | None:
-    """Return it, or None for what JSON has no number for."""
+    """Return ``value``, or None if JSON cannot represent it."""
     return value if value is not None and np.isfinite(value) else None
 
 
 def _stream(seed: int, purpose: int, *numbers: int) -> np.random.Generator:
-    """Return a generator of its own: no run depends on what was drawn for another."""
+    """Return an independent generator: no run depends on draws for another."""
     return np.random.default_rng([seed, purpose, *numbers])

@@ -5,15 +5,15 @@ L̃_k uniformly from [L/K, L/K + ε₁], the other half from [ε₀, ε₁], and
 
     L_k = L̃_k + ⌊(L − Σ_k L̃_k)/K⌋.
 
-The fewer than K samples that rounding leaves over belong to nobody. ε₀ = 300 and ε₁ = 500 at the
-paper's L/K = 2500; as fractions of L/K they carry over to data sets of any size.
+The fewer than K samples left over by rounding are not used. ε₀ = 300 and ε₁ = 500 at the
+paper's L/K = 2500; as fractions of L/K they apply to data sets of any size.
 
 **Labels**: the paper samples them "asymmetrically" after Li et al. (2022), whose label skew is a
 Dirichlet one: device k draws p_k ~ Dir(β, …, β) over the classes and takes its L_k samples, without
-replacement, in these proportions for as long as a class lasts. Small β leaves a device few classes.
+replacement, in these proportions until a class runs out. With small β, a device has few classes.
 
-**Weights**: φ_k = L_k / ((1/K) Σ_i L_i), of mean one, so that a tolerance γ means the same for any
-size of the data set and equal devices have the service's default weights.
+**Weights**: φ_k = L_k / ((1/K) Σ_i L_i), of mean one, so a tolerance γ means the same for data sets
+of any size, and equal devices have the service's default weights.
 """
 
 from dataclasses import dataclass
@@ -26,14 +26,14 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PartitionParameters:
-    """Numbers of the partition, the paper's by default.
+    """Parameters of the partition; the defaults are the paper's.
 
     Parameters
     ----------
     least, most
         ε₀ and ε₁ in units of L/K: 300/2500 and 500/2500.
     label_concentration
-        β of the Dirichlet label skew; infinity for labels as they come.
+        β of the Dirichlet label skew; infinity for none.
     """
 
     least: float = 0.12
@@ -73,7 +73,7 @@ def partition(
     Parameters
     ----------
     labels
-        (L,) integer classes. Where there are none (regression), give zeros.
+        (L,) integer classes; zeros if there are none (regression).
     devices
         K.
 
@@ -90,7 +90,7 @@ def partition(
         return [np.sort(part) for part in np.split(order, cuts)[:devices]]
     pools = [order[inverse[order] == label] for label in range(classes.size)]
     parts: list[Indices] = [np.empty(0, np.int64)] * devices
-    # In random order: who comes last takes what labels are left.
+    # In random order, because the last device gets whatever labels are left.
     for device in rng.permutation(devices):
         wanted = rng.dirichlet(np.full(classes.size, parameters.label_concentration))
         counts = _class_counts(
@@ -111,7 +111,7 @@ def aggregation_weights(sizes: ArrayLike) -> NDArray[np.float64]:
 def _class_counts(
     size: int, wanted: NDArray[np.float64], available: Indices, rng: np.random.Generator
 ) -> Indices:
-    """Return how many samples of each class to take: ``size`` in all, none beyond what is there."""
+    """Return how many samples of each class to take: ``size`` in total, within ``available``."""
     counts = np.zeros_like(available)
     while (missing := size - counts.sum()) > 0:
         left = available - counts

@@ -1,10 +1,10 @@
-"""What came out: a table, and pictures of accuracy and active devices.
+"""The results: a table, and pictures of accuracy and active devices.
 
 The over-the-air efficiency is the paper's: the final accuracy of a policy over that of ``perfect``,
 
     ζ = Accuracy_ota / Accuracy_fl,
 
-here on the same seed, and then averaged over the seeds.
+computed per seed and averaged over the seeds.
 """
 
 from collections.abc import Callable, Sequence
@@ -51,9 +51,9 @@ class Summary:
     active
         Mean |S| over all rounds.
     error
-        Median measured error over all rounds with somebody active; None for ``perfect``.
+        Median measured error over all rounds with active devices; None for ``perfect``.
     efficiency
-        Mean ζ; None where ``perfect`` did not run.
+        Mean ζ; None if ``perfect`` did not run.
     """
 
     policy: str
@@ -68,7 +68,7 @@ class Summary:
 
 
 def summarise(records: Sequence[Record]) -> list[Summary]:
-    """Return a summary of every policy and tolerance, in the order they were run."""
+    """Return a summary of every policy and tolerance, in the order of the runs."""
     last = max((record.round for record in records), default=0)
     final = {record.run: record for record in records if record.round == last}
     summaries = []
@@ -166,7 +166,7 @@ def _draw_rounds(records: Sequence[Record], gamma_db: float | None, folder: Path
             color = _COLORS.get(policy)
             style = "--" if policy == PERFECT else "-"
             label = policy.replace("_", " ")
-            # The reference in front: where everyone is active the lines coincide.
+            # The reference in front, because lines coincide where everyone is active.
             (line,) = axes.plot(
                 rounds, means, style, color=color, label=label, zorder=2 + (policy == PERFECT)
             )
@@ -228,7 +228,7 @@ def _active(record: Record) -> float:
 def _by_round(
     records: Sequence[Record], value: Callable[[Record], float]
 ) -> tuple[Real, Real, Real]:
-    """Return mean, and mean less and plus one standard error, over the seeds in each round."""
+    """Return the mean over the seeds in each round, and the mean ∓ one standard error."""
     rounds = range(max(record.round for record in records) + 1)
     values = [np.array([value(r) for r in records if r.round == number]) for number in rounds]
     means = np.array([of_round.mean() for of_round in values])

@@ -1,7 +1,7 @@
-"""What is learnt: one file a task, found here by name.
+"""Learning tasks: one file per task, listed here by name.
 
 A task holds the data, trains one device at a time and evaluates the global model. Models are flat
-vectors, (D,) real, so that the loop and the air know nothing of what is in them.
+vectors, (D,) real, so the loop and the air need not know their structure.
 """
 
 from collections.abc import Callable
@@ -26,13 +26,13 @@ def _digits(data: Path | None, samples: int | None, epochs: int | None) -> Task:
 
 def _cifar10(data: Path | None, samples: int | None, epochs: int | None) -> Task:
     if data is None:
-        raise ValueError("cifar10 needs its data: give the folder that holds cifar-10-batches-py")
+        raise ValueError("cifar10 needs its data: pass the folder that holds cifar-10-batches-py")
     from airsched_client.federated.tasks.cifar10 import Cifar10
 
     return Cifar10(data, samples=samples, epochs=epochs or 10)
 
 
-# Imported when asked for: digits needs scikit-learn, cifar10 torch.
+# Imported on demand: digits needs scikit-learn, cifar10 needs torch.
 TASKS: dict[str, Callable[[Path | None, int | None, int | None], Task]] = {
     "digits": _digits,
     "regression": _regression,
@@ -48,11 +48,11 @@ def build(
     Parameters
     ----------
     data
-        Folder of its data, for tasks that come without.
+        Folder of its data, for tasks that need one.
     samples
-        Use only so many training samples; all, or as many as are usual, if None.
+        Number of training samples to use; the task's default if None.
     epochs
-        Local passes over the data in a round; the task's own number if None.
+        Local passes over the data per round; the task's default if None.
     """
     if name not in TASKS:
         raise ValueError(f"no task {name!r}: choose from {', '.join(TASKS)}")

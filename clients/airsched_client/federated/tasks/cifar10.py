@@ -1,17 +1,16 @@
-"""CIFAR-10 and the paper's network: VGG13 made smaller, in torch.
+"""CIFAR-10 and the paper's network, a smaller VGG13, in torch.
 
 Eight convolutional blocks (3×3 filters, batch normalisation, rectified linear units) with 32, 32,
 64, 64, 128, 128, 256 and 256 filters, 2×2 max-pooling after every two, then 512 units, dropout 0.5
 and ten outputs. Stochastic gradient descent with momentum 0.9 on batches of 32; the learning rate
 of 0.005 is halved when the test loss of the global model has not improved for ten epochs. Momentum
-begins anew on every device in every round.
+starts from zero on every device in every round.
 
-**Batch normalisation** keeps a running mean m and variance v of every channel, which are no
-parameters but belong to the model all the same. Averaging v over devices would leave out how far
-their means lie apart, and with skewed labels they do. So the vector that is sent holds m and the
-second moment q = v + m² beside the parameters: their weighted means are those of all the devices'
-data together, and v = q − m² is the pooled variance, kept above a floor that noise could push it
-below.
+**Batch normalisation** keeps a running mean m and variance v of every channel, which are not
+parameters but belong to the model. Averaging v over devices would ignore how far their means are
+apart, which matters with skewed labels. So the vector that is sent holds m and the second moment
+q = v + m² after the parameters: their weighted means are those of all the devices' data together,
+and v = q − m² is the pooled variance. It is clamped from below, because of the noise.
 """
 
 from collections.abc import Sequence
@@ -43,12 +42,12 @@ class Cifar10:
     folder
         Holds ``cifar-10-batches-py``.
     samples
-        Use only so many of the training images; all 50,000 if None.
+        Number of training images to use; all 50,000 if None.
     epochs, batch_size, learning_rate
         Of the local training.
     evaluated
-        Evaluate on the first so many test images, and on as many training images; on all 10,000
-        and on as many if None.
+        Number of test images, and of training images, to evaluate on; all 10,000 test images if
+        None.
     """
 
     def __init__(
@@ -78,7 +77,7 @@ class Cifar10:
         return self._labels
 
     def initial(self, rng: np.random.Generator) -> Real:
-        """Return torch's own initial weights."""
+        """Return torch's default initial weights."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(_seed(rng))
             return _to_vector(_network())
@@ -129,7 +128,7 @@ class Cifar10:
 
 
 def learning_rate(losses: Sequence[float], initial: float, patience: int) -> float:
-    """Return the rate after these test losses: halved after each ``patience`` without a better."""
+    """Return the rate after these test losses: halved after ``patience`` without improvement."""
     rate, best, waited = initial, float("inf"), 0
     for loss in losses:
         waited = 0 if loss < best else waited + 1
@@ -166,7 +165,7 @@ def _to_vector(network: Any) -> Real:
 
 
 def _load(network: Any, vector: Real) -> None:
-    """Put back what :func:`_to_vector` returns."""
+    """Load what :func:`_to_vector` returns."""
     values, first = torch.from_numpy(vector), 0
 
     def take(like: Any) -> Any:

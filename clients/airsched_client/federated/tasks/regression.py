@@ -4,8 +4,8 @@ The data are β_i = θᵀa_i + noise with Gaussian a_i ∈ ℝᴰ. Device k solv
 
     min_θ Σ_{i∈D_k} |β_i − θᵀa_i|²
 
-in closed form, and the global model is the weighted mean of the solutions. As nothing but that mean
-is learnt, one round without noise is all there is to learn.
+in closed form, and the global model is the weighted mean of the solutions. One round without noise
+is enough to learn it.
 """
 
 from collections.abc import Sequence
@@ -16,16 +16,16 @@ from airsched_client.federated.tasks.task import Evaluation, Indices, Real
 
 
 class Regression:
-    """Least squares on data made for the purpose.
+    """Least squares on synthetic data.
 
     Parameters
     ----------
     samples
-        L, training samples; a quarter as many are for testing.
+        L, training samples; a quarter as many are added for testing.
     features
         D.
     noise
-        Standard deviation of β around θᵀa, where θᵀa itself has about 1.
+        Standard deviation of β around θᵀa; that of θᵀa itself is about 1.
     seed
         Of the data.
     """
@@ -52,7 +52,7 @@ class Regression:
     def train(
         self, model: Real, samples: Indices, losses: Sequence[float], rng: np.random.Generator
     ) -> Real:
-        """Return the least-squares solution; with fewer samples than features, that nearest."""
+        """Return the least-squares solution; with fewer samples than features, the nearest one."""
         inputs = self._inputs[samples]
         rest = self._outputs[samples] - inputs @ model
         return np.asarray(model + np.linalg.lstsq(inputs, rest, rcond=None)[0])

@@ -1,4 +1,4 @@
-"""What every task can do."""
+"""The interface of a task."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How good a global model is on data that no device has.
+    """How good a global model is on data that no device holds.
 
     Parameters
     ----------
     loss
-        Mean loss, as trained on.
+        Mean test loss.
     accuracy
         Share of samples classified correctly; for regression, of variance explained (R²).
     train_loss
-        Mean loss of the same model on the training data, or on the first of them.
+        Mean loss of the same model on the training data, or on the first part of it.
     """
 
     loss: float
@@ -33,8 +33,8 @@ class Evaluation:
 class Task(Protocol):
     """A data set and a way to learn it.
 
-    Every random choice comes from the generator that is passed in, and nothing is kept from one
-    call to the next: an interrupted run goes on as if it had not been.
+    Every random choice comes from the generator that is passed in, and nothing is kept between
+    calls, so an interrupted run resumes bit for bit.
     """
 
     @property
@@ -42,14 +42,14 @@ class Task(Protocol):
         """(L,) classes of the training samples, for the partition; zeros where there are none."""
 
     def initial(self, rng: np.random.Generator) -> Real:
-        """Return a model to begin with, (D,)."""
+        """Return the initial model, (D,)."""
 
     def train(
         self, model: Real, samples: Indices, losses: Sequence[float], rng: np.random.Generator
     ) -> Real:
         """Train one device from the global model on its samples, and return its model, (D,).
 
-        ``losses`` are those of the global models so far, for learning rates that follow them.
+        ``losses`` are those of the global models so far, for learning rates that depend on them.
         """
 
     def evaluate(self, model: Real) -> Evaluation:
