@@ -1,7 +1,7 @@
 # syntax=docker/dockerfile:1
 FROM python:3.11-slim AS base
-# The kernels are compiled for this processor, not for the one that builds the image: it may run on
-# any that has AVX2 and FMA. Elsewhere, `--build-arg KERNEL_CPU=generic`.
+# The kernels are compiled for this processor, not for the one that builds the image: the image runs
+# on any with AVX2 and FMA. For others, use `--build-arg KERNEL_CPU=generic`.
 ARG KERNEL_CPU=x86-64-v3
 ENV NUMBA_CPU_NAME=$KERNEL_CPU NUMBA_CPU_FEATURES=
 WORKDIR /srv/airsched
@@ -10,7 +10,7 @@ FROM base AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv --without-pip /opt/airsched
 COPY requirements.lock ./
-# Left out: the test-suites of the libraries, and a build of SCS on MKL that nothing here asks for.
+# Removed: the test suites of the libraries, and an unused MKL build of SCS.
 RUN python -m pip --python /opt/airsched/bin/python install \
       --require-hashes --only-binary :all: --requirement requirements.lock \
  && find /opt/airsched -type d -name tests -prune -exec rm -r {} + \
@@ -24,8 +24,8 @@ FROM base
 COPY --from=build /opt/airsched /opt/airsched
 COPY --from=build /srv/airsched/app app
 COPY --from=build /srv/airsched/kernel_cache.py ./
-# Nothing but /tmp is written at run time: the root file system may be read-only.
-# Solves run side by side; threads inside one would only compete with them.
+# Only /tmp is written at run time: the root file system may be read-only.
+# Solves run in parallel; threads inside one would only compete with the others.
 ENV NUMBA_CACHE_LOCATOR_CLASSES=kernel_cache.ReadOnlyCacheLocator OPENBLAS_NUM_THREADS=1 \
     PATH=/opt/airsched/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 USER 10001:10001

@@ -1,4 +1,4 @@
-"""Where numba finds the kernels of the image: beside their source, where nobody may write."""
+"""Makes numba read the image's kernels from a read-only folder next to their source."""
 
 from numba.core.caching import InTreeCacheLocator
 
@@ -6,9 +6,9 @@ from numba.core.caching import InTreeCacheLocator
 class ReadOnlyCacheLocator(InTreeCacheLocator):
     """Reads the kernels that were compiled with the image.
 
-    Numba would use a cache only where it may also write. Here it need not: every kernel is there,
-    for the processor that the image names.
+    Numba uses a cache only if it can also write to it. Here it does not need to: the cache holds
+    every kernel, compiled for the image's processor.
     """
 
     def ensure_cache_path(self) -> None:
-        """Ask for nothing."""
+        """Do not require write access."""
