@@ -10,13 +10,13 @@ kept; it carries half of the noise. Divided by Σ_{k∈S} φ_k it is the weighte
 
 **Updates, not models, are sent**: θ_k is the change that training made to the global model. The
 noise is then relative to the size of the step and fades as training converges, whereas noise on
-whole models would stay as large as the weights. If nobody is scheduled, the model is unchanged.
+whole models would stay as large as the weights; and an unscheduled device changes nothing.
 
 **Scale**: |ψ_k|² ≤ P bounds the power only if the symbols have unit power, so all devices divide by
 one common factor s, the largest root mean square of the updates in S. This takes one real number
 per device on the control channel (the root mean squares up, their maximum down), next to the
-receiver and the power factor that the coordination already sends there. A common factor preserves the sum;
-the server multiplies by it again. E is therefore in units of s².
+receiver and the power factor that the coordination already sends there. A common factor preserves
+the sum; the server multiplies by it again. E is therefore in units of s².
 
 With zero forcing E holds for any updates. With ``mmse`` it is the mean over uncorrelated ones of
 zero mean and unit power; the shortfalls of the weakest devices add up if their updates are alike.
