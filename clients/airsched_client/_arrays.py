@@ -93,5 +93,5 @@ def _without_leading_ones(name: str, array: NDArray[Any], axes: tuple[str, ...])
             hint = "; join real and imaginary parts as real + 1j * imag"
         raise ValueError(f"{name} must have the shape ({', '.join(axes)}), not {shape}{hint}")
     if array.size == 0:
-        raise ValueError(f"{name} must not be empty, but has the shape {shape}")
+        raise ValueError(f"{name} must not be empty, but is of shape {shape}")
     return array

@@ -21,7 +21,7 @@ class Digits:
     Parameters
     ----------
     samples
-        Number of training images to use; all 1347 if None.
+        Number of training images to use; all 1348 if None.
     epochs, batch_size, learning_rate
         Of the local training.
     hidden
