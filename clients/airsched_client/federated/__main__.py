@@ -108,9 +108,7 @@ def _experiment(
             if route in algorithm.endpoints
         ]
         if "exhaustive" in offered and asked.devices > _EXHAUSTIVE_DEVICES:
-            console.print(
-                f"leaving out exhaustive, which takes at most {_EXHAUSTIVE_DEVICES} devices"
-            )
+            console.print(f"without exhaustive: it takes up to {_EXHAUSTIVE_DEVICES} devices")
             offered.remove("exhaustive")
         policies[policies.index(_EVERY) :] = [PERFECT, *offered]
     return Experiment(
