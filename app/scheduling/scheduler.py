@@ -125,6 +125,8 @@ class Scheduler:
         Whether the result is independent of the order of the devices and of the seed.
     pace
         How long it takes, and how to stop it.
+    takes_priorities
+        Whether it maximises the value of the set if the devices have priorities.
     most_devices, most_elements
         The largest K and, with a surface, M that it takes; None for any.
     """
@@ -138,14 +140,19 @@ class Scheduler:
     uses_surface: bool = True
     symmetric: bool = True
     pace: Pace = "short"
+    takes_priorities: bool = False
     most_devices: int | None = None
     most_elements: int | None = None
 
     def require_suited(self, problem: Problem | IrsProblem) -> None:
-        """Raise :class:`InvalidProblemError` if ``problem`` is too large for it."""
+        """Raise :class:`InvalidProblemError` if ``problem`` is too large or has priorities."""
         self._require("devices", problem.devices, self.most_devices)
         if isinstance(problem, IrsProblem):
             self._require("elements", problem.elements, self.most_elements)
+        elif problem.priorities is not None and not self.takes_priorities:
+            raise InvalidProblemError(
+                "priorities", f"{self.name} takes none; dual_pursuit is one that does"
+            )
 
     def _require(self, what: str, size: int, most: int | None) -> None:
         if most is not None and size > most:
