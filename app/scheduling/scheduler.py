@@ -127,7 +127,7 @@ class Scheduler:
         How long it takes, and how to stop it.
     takes_priorities
         Whether it maximises the value of the set if the devices have priorities.
-    most_devices, most_elements
+    max_devices, max_elements
         The largest K and, with a surface, M that it takes; None for any.
     """
 
@@ -141,14 +141,14 @@ class Scheduler:
     symmetric: bool = True
     pace: Pace = "short"
     takes_priorities: bool = False
-    most_devices: int | None = None
-    most_elements: int | None = None
+    max_devices: int | None = None
+    max_elements: int | None = None
 
     def require_suited(self, problem: Problem | IrsProblem) -> None:
         """Raise :class:`InvalidProblemError` if ``problem`` is too large or has priorities."""
-        self._require("devices", problem.devices, self.most_devices)
+        self._require("devices", problem.devices, self.max_devices)
         if isinstance(problem, IrsProblem):
-            self._require("elements", problem.elements, self.most_elements)
+            self._require("elements", problem.elements, self.max_elements)
         elif problem.priorities is not None and not self.takes_priorities:
             raise InvalidProblemError(
                 "priorities", f"{self.name} takes none; dual_pursuit is one that does"

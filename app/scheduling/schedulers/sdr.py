@@ -37,7 +37,7 @@ from typing import Literal
 
 import numpy as np
 
-from app.scheduling.lifted import MOST_DEVICES, Lifted, LiftedProblem, Solver
+from app.scheduling.lifted import MAX_DEVICES, Lifted, LiftedProblem, Solver
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
 from app.scheduling.types import MaskArray
@@ -94,6 +94,6 @@ SCHEDULERS = (
         symmetric=False,
         pace="slow",
         takes_priorities=True,
-        most_devices=MOST_DEVICES,
+        max_devices=MAX_DEVICES,
     ),
 )
