@@ -20,17 +20,19 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from app import metrics
 from app.scheduling import (
     DeadlineExceededError,
+    Frontier,
     IrsProblem,
     Problem,
     Schedule,
     SolveSpec,
+    find_frontier,
     solve_specified,
 )
 from app.scheduling.types import MaskArray
@@ -46,6 +48,7 @@ BURST_SECONDS = 0.1
 """How long the queue for a thread may hold more solves than there are threads."""
 
 Schedules = list[Schedule]
+Found = TypeVar("Found")
 
 Gone = Callable[[], Awaitable[None]]
 """Waits until nobody wants the answer any more."""
@@ -132,6 +135,20 @@ class Executor:
         parts = await _all_or_none(runs)
         return [schedule for part in parts for schedule in part]
 
+    async def frontier(
+        self,
+        problem: Problem,
+        spec: SolveSpec,
+        min_devices: int,
+        deadline_seconds: float,
+        gone: Gone | None = None,
+    ) -> Frontier:
+        """Find the frontier of ``problem``; arguments and errors are as for :meth:`solve`."""
+        spec.require_suited(problem)
+        stop = np.zeros(1, np.bool_)
+        work = partial(find_frontier, problem, spec, stop, min_devices)
+        return await self._threads.run(work, partial(stop.fill, True), deadline_seconds, gone)
+
     def _runs_inline(self, problems: Sequence[Problem | IrsProblem], spec: SolveSpec) -> bool:
         entries = problems[0].entries * len(problems)
         return spec.scheduler.pace == "short" and entries <= self.inline_entries and not spec.polish
@@ -172,11 +189,11 @@ class _Lane:
 
     async def run(
         self,
-        work: Callable[[], Schedules],
+        work: Callable[[], Found],
         interrupt: Callable[[], None],
         deadline_seconds: float,
         gone: Gone | None,
-    ) -> Schedules:
+    ) -> Found:
         """Wait for ``work``, and ``interrupt`` it when nobody waits for it any more."""
         if self._waiting >= self._max_waiting():
             raise QueueFullError
@@ -260,7 +277,7 @@ async def _all_or_none(runs: Sequence[Coroutine[Any, Any, Schedules]]) -> Sequen
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _ignore(answer: "asyncio.Future[Schedules]") -> None:
+def _ignore(answer: "asyncio.Future[Any]") -> None:
     """Look at the outcome of a solve that nobody waits for any more, so that none is reported."""
     if not answer.cancelled():
         answer.exception()

@@ -14,6 +14,7 @@ from app.api.errors import invalid
 from app.api.wire import Number, Vector, complex_array
 from app.scheduling import InvalidProblemError, IrsProblem, Method, Problem, SolveSpec
 from app.scheduling.irs.problem import MAX_PHASE_BITS
+from app.scheduling.problem import LARGEST
 from app.scheduling.types import RealArray
 
 Positive = Annotated[Number, Field(gt=0)]
@@ -39,6 +40,15 @@ def _unit(devices: int) -> RealArray:
 _OPTIONS = {item.name for item in fields(SolveSpec)}
 """Fields of a request with these names are options of the solve."""
 
+Priorities = Annotated[
+    Vector | None,
+    Field(
+        description="Priorities, positive, one per device, on any scale: the sum of those of the "
+        "active devices is maximised instead of their number. `GET /algorithms` says which "
+        "algorithms take them.",
+    ),
+]
+
 _ALGORITHM = "Name of an algorithm, or an object with its name and parameters."
 
 
@@ -53,16 +63,6 @@ class RoundRequest(BaseModel):
     algorithm: AlgorithmChoice
     weights: Vector | None = Field(
         default=None, description="Aggregation weights φ, positive, one per device; default all 1."
-    )
-    gamma: Positive | None = Field(
-        default=None,
-        description="Tolerance γ. Exactly one of gamma, gamma_db and max_error is required.",
-    )
-    gamma_db: Annotated[Number, Field(ge=-300, le=300)] | None = Field(
-        default=None, description="γ in decibels, 10·log10 γ."
-    )
-    max_error: Positive | None = Field(
-        default=None, description="Tolerable computation error ε; γ = power·ε/noise_variance."
     )
     power: Positive = Field(default=1.0, description="Transmit power limit P of every device.")
     noise_variance: Positive = Field(default=1.0, description="Noise variance σ² at an antenna.")
@@ -80,11 +80,6 @@ class RoundRequest(BaseModel):
         default="zero_forcing",
         description="How the transmit scalars are set: inverting every channel, or for the least "
         "mean squared error.",
-    )
-    polish: bool = Field(
-        default=False,
-        description="Once the set is fixed, replace the receiver by the one with the least error; "
-        "everyone it serves joins.",
     )
     warm_start: Annotated[Any, complex_array("antennas")] | None = Field(
         default=None,
@@ -128,8 +123,39 @@ class RoundRequest(BaseModel):
     def _state(self, stated: dict[str, Any]) -> Sequence[Problem | IrsProblem]:
         """Return the problems with these arguments and the channels."""
 
+    @abstractmethod
     def _tolerance(self) -> tuple[str, float]:
-        """Return the tolerance field that was given, and γ."""
+        """Return the name of the field that states the tolerance, and γ."""
+
+    def _check_ids(self, devices: int) -> None:
+        ids = self.device_ids
+        if ids is not None and len(ids) != devices:
+            message = f"must be {devices} names, one for each device, not {len(ids)}"
+            raise invalid([{"loc": ["device_ids"], "msg": message}])
+        if ids is not None and len(set(ids)) != devices:
+            raise invalid([{"loc": ["device_ids"], "msg": "must be distinct"}])
+
+
+class TolerantRequest(RoundRequest):
+    """A round to schedule within a stated tolerance."""
+
+    gamma: Positive | None = Field(
+        default=None,
+        description="Tolerance γ. Exactly one of gamma, gamma_db and max_error is required.",
+    )
+    gamma_db: Annotated[Number, Field(ge=-300, le=300)] | None = Field(
+        default=None, description="γ in decibels, 10·log10 γ."
+    )
+    max_error: Positive | None = Field(
+        default=None, description="Tolerable computation error ε; γ = power·ε/noise_variance."
+    )
+    polish: bool = Field(
+        default=False,
+        description="Once the set is fixed, replace the receiver by the one with the least error; "
+        "everyone it serves joins.",
+    )
+
+    def _tolerance(self) -> tuple[str, float]:
         gamma, gamma_db, max_error = self.gamma, self.gamma_db, self.max_error
         if gamma is not None and gamma_db is max_error is None:
             return "gamma", gamma
@@ -144,16 +170,8 @@ class RoundRequest(BaseModel):
         )
         raise invalid([{"loc": [name], "msg": message} for name in given or TOLERANCES[:1]])
 
-    def _check_ids(self, devices: int) -> None:
-        ids = self.device_ids
-        if ids is not None and len(ids) != devices:
-            message = f"must be {devices} names, one for each device, not {len(ids)}"
-            raise invalid([{"loc": ["device_ids"], "msg": message}])
-        if ids is not None and len(set(ids)) != devices:
-            raise invalid([{"loc": ["device_ids"], "msg": "must be distinct"}])
 
-
-class ScheduleRequest(RoundRequest):
+class ScheduleRequest(TolerantRequest):
     """One round to schedule."""
 
     choices = CHOICES
@@ -164,15 +182,16 @@ class ScheduleRequest(RoundRequest):
     algorithm: Annotated[AlgorithmChoice, algorithm_in(CHOICES)] = Field(
         default=CHOICES["matching_pursuit"](name="matching_pursuit"), description=_ALGORITHM
     )
+    priorities: Priorities = None
 
     def _devices(self) -> int:
         return int(self.channels.shape[1])
 
     def _state(self, stated: dict[str, Any]) -> Sequence[Problem]:
-        return [Problem(channels=self.channels, **stated)]
+        return [Problem(channels=self.channels, priorities=self.priorities, **stated)]
 
 
-class BatchRequest(RoundRequest):
+class BatchRequest(TolerantRequest):
     """Rounds to schedule at once, which differ in their channels only."""
 
     choices = CHOICES
@@ -184,6 +203,8 @@ class BatchRequest(RoundRequest):
         default=CHOICES["matching_pursuit"](name="matching_pursuit"), description=_ALGORITHM
     )
 
+    priorities: Priorities = None
+
     def _devices(self) -> int:
         return int(self.channels.shape[2])
 
@@ -191,7 +212,7 @@ class BatchRequest(RoundRequest):
         problems = []
         for index, channels in enumerate(self.channels):
             try:
-                problems.append(Problem(channels=channels, **stated))
+                problems.append(Problem(channels=channels, priorities=self.priorities, **stated))
             except InvalidProblemError as error:
                 if error.field != "channels":
                     raise
@@ -199,7 +220,38 @@ class BatchRequest(RoundRequest):
         return problems
 
 
-class IrsScheduleRequest(RoundRequest):
+class FrontierRequest(RoundRequest):
+    """One round, to be scheduled at every tolerance."""
+
+    choices: ClassVar[Choices] = {"dual_pursuit": CHOICES["dual_pursuit"]}
+
+    channels: Annotated[Any, complex_array("antennas", "devices")] = Field(
+        description="Uplink channels H, antennas × devices: column k is device k."
+    )
+    algorithm: Annotated[AlgorithmChoice, algorithm_in(choices)] = Field(
+        default=CHOICES["dual_pursuit"](name="dual_pursuit"), description=_ALGORITHM
+    )
+    priorities: Priorities = None
+    min_devices: Annotated[int, Field(ge=1)] = Field(
+        default=1, description="Points with fewer active devices are left out."
+    )
+    max_error: Positive | None = Field(
+        default=None, description="Points with a larger error are left out."
+    )
+
+    def _devices(self) -> int:
+        return int(self.channels.shape[1])
+
+    def _state(self, stated: dict[str, Any]) -> Sequence[Problem]:
+        return [Problem(channels=self.channels, priorities=self.priorities, **stated)]
+
+    def _tolerance(self) -> tuple[str, float]:
+        if self.max_error is None:
+            return "max_error", LARGEST
+        return "max_error", self.power * self.max_error / self.noise_variance
+
+
+class IrsScheduleRequest(TolerantRequest):
     """One round to schedule together with the phases of a reflecting surface."""
 
     choices = IRS_CHOICES

@@ -54,6 +54,18 @@ class BatchAnswer(Answer):
     schedules: list[ScheduleAnswer] = Field(description="One per round, in their order.")
 
 
+class FrontierAnswer(Answer):
+    """The schedules that no other beats in both the number of devices and the error."""
+
+    points: list[ScheduleAnswer] = Field(
+        description="With rising number of devices (with priorities, rising sum of those) and "
+        "rising error. gamma is the least tolerance that serves the point's devices."
+    )
+    stopped: Literal["converged", "deadline"] = Field(
+        description="Why the search ended; after a deadline, there may be better points."
+    )
+
+
 class ParameterInfo(Answer):
     """One parameter of an algorithm."""
 
@@ -74,6 +86,7 @@ class AlgorithmInfo(Answer):
     )
     max_devices: int | None = Field(description="The largest K it takes; null for the service's.")
     max_elements: int | None = Field(description="The largest M it takes; null for the service's.")
+    takes_priorities: bool = Field(description="Whether it takes priorities.")
     parameters: list[ParameterInfo]
 
 

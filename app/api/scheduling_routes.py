@@ -11,26 +11,54 @@ from starlette.routing import Route
 
 from app.api import openapi
 from app.api.endpoint import Call, SchedulingEndpoint
-from app.api.requests import BatchRequest, IrsScheduleRequest, RoundRequest, ScheduleRequest
-from app.api.responses import BatchAnswer, IrsScheduleAnswer, ScheduleAnswer, schedule_answer
+from app.api.requests import (
+    BatchRequest,
+    FrontierRequest,
+    IrsScheduleRequest,
+    RoundRequest,
+    ScheduleRequest,
+)
+from app.api.responses import (
+    BatchAnswer,
+    FrontierAnswer,
+    IrsScheduleAnswer,
+    ScheduleAnswer,
+    schedule_answer,
+)
 
 
 async def _schedules(asked: RoundRequest, call: Call) -> list[dict[str, Any]]:
     """Return the schedule of every round that is asked for."""
     problems, spec = asked.problems(), asked.specification()
-    call.observation.algorithm = asked.algorithm.name
-    call.observation.devices = problems[0].devices
-    longest = call.service.settings.deadline_ms
-    call.timing.mark("solve")
-    found = await call.service.executor.solve(
-        problems, spec, min(asked.deadline_ms or longest, longest) / 1e3, call.gone
-    )
+    seconds = _begin_solve(asked, call, problems[0].devices)
+    found = await call.service.executor.solve(problems, spec, seconds, call.gone)
     call.observation.solve_seconds = call.timing.mark("encode")
     call.observation.active = [schedule.active.size for schedule in found]
     return [
         schedule_answer(asked, problem, schedule, call.media_type)
         for problem, schedule in zip(problems, found, strict=True)
     ]
+
+
+def _begin_solve(asked: RoundRequest, call: Call, devices: int) -> float:
+    """Note what is solved, and from when on; return how many seconds it may take."""
+    call.observation.algorithm = asked.algorithm.name
+    call.observation.devices = devices
+    longest = call.service.settings.deadline_ms
+    call.timing.mark("solve")
+    return min(asked.deadline_ms or longest, longest) / 1e3
+
+
+async def _frontier(asked: FrontierRequest, call: Call) -> dict[str, Any]:
+    (problem,), spec = asked.problems(), asked.specification()
+    seconds = _begin_solve(asked, call, problem.devices)
+    found = await call.service.executor.frontier(
+        problem, spec, asked.min_devices, seconds, call.gone
+    )
+    call.observation.solve_seconds = call.timing.mark("encode")
+    call.observation.active = [point.schedule.active.size for point in found.points]
+    points = [schedule_answer(asked, *point, call.media_type) for point in found.points]
+    return {"points": points, "stopped": found.stopped}
 
 
 async def _one(asked: RoundRequest, call: Call) -> dict[str, Any]:
@@ -119,5 +147,16 @@ SCHEDULING_ROUTES = (
         request=BatchRequest,
         answer=BatchAnswer,
         respond=_many,
+    ),
+    SchedulingRoute(
+        path="/schedule/frontier",
+        summary="Schedule one round at every tolerance",
+        description="Return, for each number of devices that can be served, the schedule with the "
+        "least error found, unless another has as many devices or more for less error.\n\n"
+        "For a controller that would rather see the trade-off than state a tolerance. With more "
+        "than 100 devices, there are up to 100 points. " + _STATELESS,
+        request=FrontierRequest,
+        answer=FrontierAnswer,
+        respond=_frontier,
     ),
 )

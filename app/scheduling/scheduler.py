@@ -151,7 +151,7 @@ class Scheduler:
             self._require("elements", problem.elements, self.max_elements)
         elif problem.priorities is not None and not self.takes_priorities:
             raise InvalidProblemError(
-                "priorities", f"{self.name} takes none; dual_pursuit is one that does"
+                "priorities", f"{self.name} takes no priorities; choose dual_pursuit, for example"
             )
 
     def _require(self, what: str, size: int, most: int | None) -> None:

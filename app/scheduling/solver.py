@@ -11,9 +11,9 @@ from app.scheduling.polishing import polish as polished
 from app.scheduling.problem import Problem
 from app.scheduling.registry import schedulers_of
 from app.scheduling.schedule import Schedule, require_unbroken, tuned_problem
-from app.scheduling.scheduler import Context, Parameters
+from app.scheduling.scheduler import Context, Parameters, Stopped
 from app.scheduling.specification import SolveSpec
-from app.scheduling.types import MaskArray
+from app.scheduling.types import ComplexArray, MaskArray
 
 
 def solve(
@@ -74,16 +74,37 @@ def solve_specified(
     found = (selection.receiver, selection.active)
     if spec.polish:
         found = polished(problem, *found, stop)
-    receiver, active, power_factor, error, scalars, broken = coordinated(
-        problem, *found, spec.coordination
+    stopped: Stopped = "deadline" if spec.polish and stop[0] else selection.stopped
+    return verified_schedule(problem, spec, *found, selection.iterations, stopped, phases)
+
+
+def verified_schedule(
+    problem: Problem,
+    spec: SolveSpec,
+    receiver: ComplexArray,
+    active: MaskArray,
+    iterations: int,
+    stopped: Stopped,
+    phases: ComplexArray | None = None,
+) -> Schedule:
+    """Coordinate the ``active`` devices as ``spec`` says; return their verified schedule.
+
+    Parameters
+    ----------
+    problem
+        With the tuned channels, if there is a surface.
+    receiver
+        (N,); its norm and phase do not matter.
+    active
+        (K,) mask.
+    """
+    receiver, indices, power_factor, error, scalars, broken = coordinated(
+        problem, receiver, active, spec.coordination
     )
-    iterations, stopped = selection.iterations, selection.stopped
-    if spec.polish and stop[0]:
-        stopped = "deadline"
-    if active.size == 0:
-        return Schedule(False, active, None, None, None, scalars, iterations, stopped, phases)
+    if indices.size == 0:
+        return Schedule(False, indices, None, None, None, scalars, iterations, stopped, phases)
     feasible = broken != formulas.TOLERANCE
-    require_unbroken(broken, feasible=feasible, keeps_tolerance=scheduler.keeps_tolerance)
+    require_unbroken(broken, feasible=feasible, keeps_tolerance=spec.scheduler.keeps_tolerance)
     return Schedule(
-        feasible, active, receiver, power_factor, error, scalars, iterations, stopped, phases
+        feasible, indices, receiver, power_factor, error, scalars, iterations, stopped, phases
     )

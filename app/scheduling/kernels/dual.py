@@ -162,9 +162,7 @@ def drop(state: State, count: int, batch: int) -> int:
 
 
 @compiled
-def descend(
-    state: State, count: int, goal: float, stop: MaskArray
-) -> tuple[float, int, int]:
+def descend(state: State, count: int, goal: float, stop: MaskArray) -> tuple[float, int, int]:
     """Drop members until the receiver serves all that remain.
 
     Parameters
@@ -351,9 +349,7 @@ def dual_pursuit(
             behind = int((most - peak) / state.unit) + 1
             failures = min(max(0, behind), tries - 1)
         while failures < tries and size < servable and not stop[0]:
-            worth, count, used = descend(
-                state, kick(state, local, multipliers, random), peak, stop
-            )
+            worth, count, used = descend(state, kick(state, local, multipliers, random), peak, stop)
             rounds += used
             failures += 1
             if count == 0 or worth <= peak - SIDEWAYS * state.unit:
