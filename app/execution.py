@@ -137,7 +137,7 @@ class Executor:
 
     async def frontier(
         self,
-        problem: Problem,
+        problem: Problem | IrsProblem,
         spec: SolveSpec,
         min_devices: int,
         deadline_seconds: float,

@@ -188,7 +188,7 @@ class ScheduleRequest(TolerantRequest):
         return int(self.channels.shape[1])
 
     def _state(self, stated: dict[str, Any]) -> Sequence[Problem]:
-        return [Problem(channels=self.channels, priorities=self.priorities, **stated)]
+        return [Problem(channels=self.channels, **stated | {"priorities": self.priorities})]
 
 
 class BatchRequest(TolerantRequest):
@@ -210,9 +210,10 @@ class BatchRequest(TolerantRequest):
 
     def _state(self, stated: dict[str, Any]) -> Sequence[Problem]:
         problems = []
+        stated = stated | {"priorities": self.priorities}
         for index, channels in enumerate(self.channels):
             try:
-                problems.append(Problem(channels=channels, priorities=self.priorities, **stated))
+                problems.append(Problem(channels=channels, **stated))
             except InvalidProblemError as error:
                 if error.field != "channels":
                     raise
@@ -243,7 +244,7 @@ class FrontierRequest(RoundRequest):
         return int(self.channels.shape[1])
 
     def _state(self, stated: dict[str, Any]) -> Sequence[Problem]:
-        return [Problem(channels=self.channels, priorities=self.priorities, **stated)]
+        return [Problem(channels=self.channels, **stated | {"priorities": self.priorities})]
 
     def _tolerance(self) -> tuple[str, float]:
         if self.max_error is None:

@@ -15,8 +15,8 @@ polish
 Points that another beats, with as many devices or more for no more error, are left out. With
 priorities the value :math:`\sum_{k\in S} v_k` takes the place of the number of devices.
 
-Cost: about ten times that of one dual pursuit for K = 20, N = 6 (``python -m benchmarks frontier``).
-It grows as K² times that of a round until K reaches 100; beyond, there is a point for every K/100
+Cost: about ten times one dual pursuit for K = 20, N = 6 (``python -m benchmarks frontier``). It
+grows as K times a dual pursuit until K reaches 100; beyond, there is a point for every K/100
 devices.
 """
 
@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from app.scheduling.irs.problem import IrsProblem
 from app.scheduling.kernels.frontier import frontier_pursuit
 from app.scheduling.problem import LARGEST, Problem
 from app.scheduling.schedule import Schedule
@@ -64,7 +65,10 @@ class Frontier(NamedTuple):
 
 
 def find_frontier(
-    problem: Problem, spec: SolveSpec, stop: MaskArray | None = None, min_devices: int = 1
+    problem: Problem | IrsProblem,
+    spec: SolveSpec,
+    stop: MaskArray | None = None,
+    min_devices: int = 1,
 ) -> Frontier:
     """Return the schedules that no other beats in both the number of devices and the error.
 
@@ -86,8 +90,8 @@ def find_frontier(
     """
     spec.require_suited(problem)
     parameters = spec.parameters
-    if not isinstance(parameters, DualPursuitParameters):
-        raise TypeError(f"the frontier is found by dual_pursuit, not by {spec.scheduler.name}")
+    if isinstance(problem, IrsProblem) or not isinstance(parameters, DualPursuitParameters):
+        raise TypeError("a frontier is found by dual_pursuit, without a surface")
     stop = np.zeros(1, np.bool_) if stop is None else stop
     gammas, receivers, rounds = frontier_pursuit(
         problem.channels,

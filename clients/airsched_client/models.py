@@ -96,6 +96,8 @@ class Algorithm:
         The routes that take it.
     max_devices, max_elements
         The largest K and M that it takes; None for as many as the service takes.
+    takes_priorities
+        Whether it takes priorities.
     """
 
     name: str
@@ -104,6 +106,7 @@ class Algorithm:
     endpoints: tuple[str, ...]
     max_devices: int | None
     max_elements: int | None
+    takes_priorities: bool
     parameters: tuple[Parameter, ...]
 
     @classmethod
@@ -116,6 +119,7 @@ class Algorithm:
             endpoints=tuple(answer["endpoints"]),
             max_devices=answer["max_devices"],
             max_elements=answer["max_elements"],
+            takes_priorities=answer["takes_priorities"],
             parameters=tuple(
                 Parameter(item["name"], item["default"], item["json_schema"])
                 for item in answer["parameters"]

@@ -1,8 +1,9 @@
 r"""Exhaustive search: the optimum for a few devices, by branch and bound over the sets.
 
 The search branches on including each device or not. A branch ends when it cannot hold more value
-than the best set so far (or as much value and more devices; without priorities both are the same), or when its set cannot be served: then no larger set can. Known answers
-are reused: subsets of servable sets are servable, and supersets of unservable sets are not.
+than the best set so far (or as much value and more devices; without priorities, value and number
+are the same), or when its set cannot be served: then no larger set can. Known answers are reused:
+subsets of servable sets are servable, and supersets of unservable sets are not.
 
 Sets are decided by :mod:`app.scheduling.servability` with many starts. The answer is always a
 feasible schedule, and it is the optimum if every "no" is right; most of those are proven.
