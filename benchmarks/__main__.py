@@ -3,13 +3,16 @@
 import argparse
 
 from benchmarks import (
+    auto,
     client,
     dual_pursuit,
     execution,
+    frontier,
     irs,
     isolation,
     kernels,
     overload,
+    priorities,
     routes,
     selection,
 )
@@ -18,6 +21,9 @@ BENCHMARKS = {
     "kernels": kernels.main,
     "selection": selection.main,
     "dual_pursuit": dual_pursuit.main,
+    "frontier": frontier.main,
+    "priorities": priorities.main,
+    "auto": auto.main,
     "irs": irs.main,
     "routes": routes.main,
     "execution": execution.main,

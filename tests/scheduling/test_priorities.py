@@ -123,8 +123,11 @@ def test_algorithms_with_an_order_of_their_own_refuse(name):
 
 @pytest.mark.parametrize(
     "priorities",
-    [[1.0], [1.0, 1.0, 1.0], [[1.0, 1.0]], [1.0, 0.0], [1.0, -1.0], [1.0, np.nan]]
-    + [[1.0, 1.1e6], [1.0, 0.9e-6], [np.inf, 1.0], ["a", "b"]],
+    [
+        *([1.0], [1.0, 1.0, 1.0], [[1.0, 1.0]]),
+        *([1.0, 0.0], [1.0, -1.0], [1.0, np.nan], [np.inf, 1.0], ["a", "b"]),
+        *([1.0, 1.1e6], [1.0, 0.9e-6]),
+    ],
 )
 def test_invalid_priorities(priorities):
     with pytest.raises(InvalidProblemError) as caught:

@@ -4,10 +4,11 @@ The over-the-air efficiency is the paper's: the final accuracy of a policy over 
 
     ζ = Accuracy_ota / Accuracy_fl,
 
-computed per seed and averaged over the seeds.
+computed per seed and averaged over the seeds. The seeds differ by more than the policies do, so the
+table also has the difference in accuracy to the first policy but ``perfect`` on the same seeds.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from airsched_client.federated.experiment import PERFECT, Record
+from airsched_client.federated.experiment import AUTO, PERFECT, Record, Run, name_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -33,6 +34,7 @@ _COLORS = {
     "proportional_fair": "tab:pink",
     "exhaustive": "tab:brown",
     "all_devices": "tab:gray",
+    AUTO: "tab:cyan",
 }
 
 
@@ -54,6 +56,10 @@ class Summary:
         Median measured error over all rounds with active devices; None for ``perfect``.
     efficiency
         Mean ζ; None if ``perfect`` did not run.
+    difference, difference_error
+        Final accuracy over that of the first policy but ``perfect``, at the same tolerance and on
+        the same seeds: mean, and standard error. None for that policy itself and for ``perfect``,
+        and if there are no such runs.
     """
 
     policy: str
@@ -65,12 +71,15 @@ class Summary:
     active: float
     error: float | None
     efficiency: float | None
+    difference: float | None = None
+    difference_error: float = 0.0
 
 
 def summarise(records: Sequence[Record]) -> list[Summary]:
     """Return a summary of every policy and tolerance, in the order of the runs."""
     last = max((record.round for record in records), default=0)
     final = {record.run: record for record in records if record.round == last}
+    reference = first_scheduled(records)
     summaries = []
     for policy, gamma_db in dict.fromkeys((run.policy, run.gamma_db) for run in final):
         ends = [end for run, end in final.items() if run[:2] == (policy, gamma_db)]
@@ -79,25 +88,55 @@ def summarise(records: Sequence[Record]) -> list[Summary]:
         losses = [end.loss for end in ends if end.loss is not None]
         errors = [r.measured_error for r in rounds if r.measured_error is not None]
         ratios = [
-            end.accuracy / reference.accuracy
+            end.accuracy / perfect.accuracy
             for end in ends
-            if (reference := final.get(end.run._replace(policy=PERFECT, gamma_db=None)))
+            if (perfect := final.get(end.run._replace(policy=PERFECT, gamma_db=None)))
         ]
-        spread = accuracies.std(ddof=1) / np.sqrt(len(ends)) if len(ends) > 1 else 0.0
+        differences = [
+            end.accuracy - other.accuracy
+            for end in ends
+            if policy not in (PERFECT, reference)
+            and (other := _counterpart(end.run, reference, final))
+        ]
         summaries.append(
             Summary(
                 policy,
                 gamma_db,
                 len(ends),
                 float(accuracies.mean()),
-                float(spread),
+                _standard_error(accuracies),
                 float(np.mean(losses)) if len(losses) == len(ends) else None,
                 float(np.mean([len(record.active) for record in rounds])),
                 float(np.median(errors)) if errors else None,
                 float(np.mean(ratios)) if ratios else None,
+                float(np.mean(differences)) if differences else None,
+                _standard_error(np.array(differences)),
             )
         )
     return summaries
+
+
+def first_scheduled(records: Sequence[Record]) -> str | None:
+    """Return the first policy but ``perfect``, to which the others are compared."""
+    return next((record.policy for record in records if record.policy != PERFECT), None)
+
+
+def _counterpart(run: Run, policy: str | None, final: Mapping[Run, Record]) -> Record | None:
+    """Return the last round of ``policy`` on the same seed at the same tolerance.
+
+    For a run without a tolerance, it is the one tolerance that ``policy`` ran at, if it is one.
+    """
+    found = [
+        end
+        for other, end in final.items()
+        if (other.policy, other.seed) == (policy, run.seed)
+        and (run.gamma_db is None or run.gamma_db == other.gamma_db)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _standard_error(values: Real) -> float:
+    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else 0.0
 
 
 def table(summaries: Sequence[Summary]) -> "Table":
@@ -105,8 +144,13 @@ def table(summaries: Sequence[Summary]) -> "Table":
     from rich.table import Table
 
     seeds = max((summary.seeds for summary in summaries), default=0)
-    built = Table(title=f"final models, {seeds} seed{'s'[: seeds != 1]}")
-    for name in ("policy", "γ dB", "accuracy", "loss", "|S|", "error", "ζ"):
+    reference = next((s.policy for s in summaries if s.policy != PERFECT), None)
+    compared = any(summary.difference is not None for summary in summaries)
+    built = Table(
+        title=f"final models, {seeds} seed{'s'[: seeds != 1]}",
+        caption=f"difference: to {reference} on the same seeds" if compared else None,
+    )
+    for name in ("policy", "γ dB", "accuracy", "difference", "loss", "|S|", "error", "ζ"):
         built.add_column(name, justify="left" if name == "policy" else "right", no_wrap=True)
     for summary in summaries:
         built.add_row(*_cells(summary))
@@ -116,8 +160,8 @@ def table(summaries: Sequence[Summary]) -> "Table":
 def markdown(summaries: Sequence[Summary]) -> str:
     """Return the summaries as a table in Markdown."""
     lines = [
-        "| policy | γ [dB] | accuracy | test loss | mean \\|S\\| | error E | ζ |",
-        "|---|---|---|---|---|---|---|",
+        "| policy | γ [dB] | accuracy | difference | test loss | mean \\|S\\| | error E | ζ |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     lines += [f"| `{name}` | {' | '.join(rest)} |" for name, *rest in map(_cells, summaries)]
     return "\n".join(lines) + "\n"
@@ -144,6 +188,9 @@ def _cells(summary: Summary) -> list[str]:
         summary.policy,
         "" if summary.gamma_db is None else f"{summary.gamma_db:g}",
         f"{summary.accuracy:.3f} ± {summary.accuracy_error:.3f}",
+        ""
+        if summary.difference is None
+        else f"{summary.difference:+.3f} ± {summary.difference_error:.3f}",
         "overflow" if summary.loss is None else f"{summary.loss:.3g}",
         f"{summary.active:.1f}",
         "0" if summary.error is None else f"{summary.error:.3g}",
@@ -202,6 +249,14 @@ def _draw_efficiency(summaries: Sequence[Summary], folder: Path) -> Path:
         label = policy.replace("_", " ")
         for axes, values in ((left, efficiencies), (right, active)):
             axes.plot(gammas, values, "o-", color=_COLORS.get(policy), label=label)
+    for summary in summaries:
+        if name_of(summary.policy) == AUTO:
+            label = f"{summary.policy}, without γ"
+            for axes, value in (
+                (left, summary.efficiency or summary.accuracy),
+                (right, summary.active),
+            ):
+                axes.axhline(value, color=_COLORS.get(summary.policy), ls="--", label=label)
     with_reference = all(summary.efficiency is not None for summary in scheduled)
     left.set_ylabel("over-the-air efficiency ζ" if with_reference else "final test accuracy")
     right.set_ylabel("mean active devices |S|")
