@@ -1,0 +1,59 @@
+"""``python -m examples.frontier``: ask for one round's frontier, and draw it.
+
+Starts a service, draws one round of the paper's network, and asks for every trade-off of devices
+and error. Matching pursuit, asked at many tolerances, stands beside it.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from airsched_client import Frontier, Schedule, SchedulerClient
+from airsched_client.federated.channels import Network, NetworkParameters
+from lab.service import running_command
+
+
+def main() -> None:
+    """Ask, draw, and print the points."""
+    parser = argparse.ArgumentParser(prog="python -m examples.frontier", description=__doc__)
+    parser.add_argument("--output", type=Path, default=Path("build/frontier.png"))
+    parser.add_argument("--seed", type=int, default=0, help="of the devices' places and fading")
+    asked = parser.parse_args()
+    rng = np.random.default_rng(asked.seed)
+    channels = Network(NetworkParameters(), rng).fade(rng).direct
+    with running_command(log_level="warning") as (_, url), SchedulerClient(url) as client:
+        frontier = client.frontier(channels)
+        others = [client.schedule(channels, gamma_db=gamma) for gamma in np.arange(-10.0, 41.0)]
+    best = frontier.best()
+    for point in frontier:
+        mark = "  <- auto" if point is best else ""
+        print(f"{point.active.size:3d} devices, error {point.computation_error:9.4g}{mark}")
+    asked.output.parent.mkdir(parents=True, exist_ok=True)
+    draw(frontier, best, others).savefig(asked.output, dpi=120)
+    print(f"drew {asked.output}")
+
+
+def draw(frontier: Frontier, best: Schedule | None, others: list[Schedule]) -> Figure:
+    """Draw the number of devices over the error."""
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    axes = figure.subplots()
+    served = [other for other in others if other.computation_error is not None]
+    axes.plot(*_line(list(frontier)), "o-", color="tab:red", label="frontier")
+    axes.plot(*_line(served), "s", ms=4, color="tab:blue", label="matching pursuit, γ = −10…40 dB")
+    if best is not None:
+        axes.plot(*_line([best]), "*", ms=18, color="tab:cyan", mec="black", label="auto")
+    axes.set(xscale="log", xlabel="computation error E", ylabel="active devices |S|")
+    axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.grid(alpha=0.3)
+    axes.legend()
+    return figure
+
+
+def _line(points: list[Schedule]) -> tuple[list[float | None], list[int]]:
+    return [p.computation_error for p in points], [p.active.size for p in points]
+
+
+if __name__ == "__main__":
+    main()
