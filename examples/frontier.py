@@ -6,9 +6,12 @@ and error. Matching pursuit, asked at many tolerances, stands beside it.
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from airsched_client import Frontier, Schedule, SchedulerClient
 from airsched_client.federated.channels import Network, NetworkParameters
@@ -39,20 +42,22 @@ def draw(frontier: Frontier, best: Schedule | None, others: list[Schedule]) -> F
     """Draw the number of devices over the error."""
     figure = Figure(figsize=(7, 4.2), layout="constrained")
     axes = figure.subplots()
-    served = [other for other in others if other.computation_error is not None]
-    axes.plot(*_line(list(frontier)), "o-", color="tab:red", label="frontier")
-    axes.plot(*_line(served), "s", ms=4, color="tab:blue", label="matching pursuit, γ = −10…40 dB")
+    _plot(axes, list(frontier), "o-", color="tab:red", label="frontier")
+    _plot(axes, others, "s", ms=4, color="tab:blue", label="matching pursuit, γ = −10…40 dB")
     if best is not None:
-        axes.plot(*_line([best]), "*", ms=18, color="tab:cyan", mec="black", label="auto")
+        _plot(axes, [best], "*", ms=18, color="tab:cyan", mec="black", label="auto")
     axes.set(xscale="log", xlabel="computation error E", ylabel="active devices |S|")
-    axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(alpha=0.3)
     axes.legend()
     return figure
 
 
-def _line(points: list[Schedule]) -> tuple[list[float | None], list[int]]:
-    return [p.computation_error for p in points], [p.active.size for p in points]
+def _plot(axes: Axes, points: list[Schedule], marker: str, **style: Any) -> None:
+    """Draw those points that have active devices."""
+    served = [point for point in points if point.active.size]
+    errors = [point.computation_error or 0.0 for point in served]
+    axes.plot(errors, [point.active.size for point in served], marker, **style)
 
 
 if __name__ == "__main__":

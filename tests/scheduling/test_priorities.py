@@ -69,24 +69,23 @@ def most_valuable(problem):
 
 def test_exhaustive_finds_the_most_valuable_set():
     rng = np.random.default_rng(72)
-    smaller = 0
+    gained = 0
     for gamma_db in (-3.0, 0.0, 3.0):
         for _ in range(4):
             problem = prioritised(rng, antennas=3, devices=6, gamma_db=gamma_db)
             schedule = solve(problem, "exhaustive")
             assert value(problem, schedule) == pytest.approx(most_valuable(problem))
             largest = solve(replace(problem, priorities=None), "exhaustive")
-            smaller += schedule.active.size < largest.active.size
+            gained += value(problem, schedule) > value(problem, largest)
     # Otherwise the size would do as well.
-    assert smaller > 0
+    assert gained > 0
 
 
 def test_a_tie_goes_to_the_larger_set():
     # Two devices that share a direction, or one across it, of as much value as both.
     channels = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     problem = Problem(channels, np.ones(3), 1.0, priorities=np.array([1.0, 1.0, 2.0]))
-    for name in ("dual_pursuit", "exhaustive"):
-        assert solve(problem, name).active.tolist() == [0, 1]
+    assert solve(problem, "exhaustive").active.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("name", ["dc", "dual_pursuit", "exhaustive", "sdr"])

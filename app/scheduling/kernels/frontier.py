@@ -54,8 +54,8 @@ BELOW = 1.0 - 1e-6
 ROUNDING = 1.0 - 1e-12
 """Share of a value that counts as all of it."""
 
-TOLERANCE = 1e-3
-"""Polishing ends when the level is this close to its bound, relatively."""
+TOLERANCE, FINAL_TOLERANCE = 1e-3, 2e-4
+"""Polishing ends when the level is this close to its bound, relatively: on the way, at the end."""
 
 VISITS = 500
 """Limit on visits per device when a point is polished."""
@@ -136,7 +136,7 @@ def follow(frontier: Frontier, state: State, count: int, stop: MaskArray) -> int
 
 
 @compiled
-def settle(frontier: Frontier, state: State, stop: MaskArray) -> None:
+def settle(frontier: Frontier, state: State, tolerance: float, stop: MaskArray) -> None:
     """Polish the receiver of ``state`` for everyone it serves, and enter it."""
     required = squared_norm(state.receiver) * SERVED
     count = 0
@@ -147,18 +147,20 @@ def settle(frontier: Frontier, state: State, stop: MaskArray) -> None:
             count += 1
     if count > 0:
         members = state.members[:count]
-        minimise_norm(state.rows, members, state.receiver, TOLERANCE, VISITS * count, stop)
+        minimise_norm(state.rows, members, state.receiver, tolerance, VISITS * count, stop)
         enter(frontier, state.receiver)
 
 
 @compiled
-def polish_entry(frontier: Frontier, state: State, entry: int, stop: MaskArray) -> None:
+def polish_entry(
+    frontier: Frontier, state: State, entry: int, tolerance: float, stop: MaskArray
+) -> None:
     """Polish the receiver of an entry, unless that is done."""
     gamma = frontier.gammas[entry]
     if gamma < frontier.polished[entry] and not stop[0]:
         rescale(frontier, state, gamma)
         state.receiver[:] = frontier.receivers[entry]
-        settle(frontier, state, stop)
+        settle(frontier, state, tolerance, stop)
         frontier.polished[entry] = frontier.gammas[entry]
 
 
@@ -207,7 +209,7 @@ def improve(
         local[:] = state.receiver
         multipliers[:] = state.multipliers
         if worth >= wanted:
-            settle(frontier, state, stop)
+            settle(frontier, state, TOLERANCE, stop)
             goal = -1.0
         else:
             enter(frontier, state.receiver)
@@ -291,11 +293,10 @@ def frontier_pursuit(
         # Everyone who can be served alone at some tolerance begins.
         rescale(frontier, state, 2.0 * widest * widest)
         rounds += follow(frontier, state, begin(state, random, start, given), stop)
-    polish_entry(frontier, state, 0, stop)
     for entry in range(1, points):
-        polish_entry(frontier, state, entry, stop)
+        polish_entry(frontier, state, entry, TOLERANCE, stop)
         rounds += improve(frontier, state, entry, largest, random, stop)
-    # Those that later ones improved.
+    frontier.polished[:] = math.inf
     for entry in range(points):
-        polish_entry(frontier, state, entry, stop)
+        polish_entry(frontier, state, entry, FINAL_TOLERANCE, stop)
     return frontier.gammas, frontier.receivers, rounds

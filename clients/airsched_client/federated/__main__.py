@@ -20,7 +20,8 @@ try:
     from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    from airsched_client.federated.report import draw, markdown, summarise, table
+    from airsched_client.federated.report import draw, markdown, table
+    from airsched_client.federated.summary import summarise
 except ImportError as error:
     sys.exit(f"{error}: pip install 'airsched-client[federated]'")
 

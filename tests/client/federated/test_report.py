@@ -10,7 +10,8 @@ import pytest
 
 from airsched_client.federated.__main__ import main
 from airsched_client.federated.experiment import Record
-from airsched_client.federated.report import draw, markdown, summarise
+from airsched_client.federated.report import draw, markdown
+from airsched_client.federated.summary import summarise
 
 
 def record(policy, gamma_db, seed, number, active, error, accuracy, loss=0.5):
