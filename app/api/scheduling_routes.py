@@ -1,6 +1,6 @@
 """The scheduling routes, one row each: they are served, documented and listed from this table."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,51 +23,50 @@ from app.api.responses import (
     FrontierAnswer,
     IrsScheduleAnswer,
     ScheduleAnswer,
+    batch_answer,
+    frontier_answer,
     schedule_answer,
 )
+from app.scheduling import Frontier, Schedule
 
 
-async def _schedules(asked: RoundRequest, call: Call) -> list[dict[str, Any]]:
+async def _solve(asked: RoundRequest, call: Call) -> Sequence[Schedule]:
     """Return the schedule of every round that is asked for."""
-    problems, spec = asked.problems(), asked.specification()
-    seconds = _begin_solve(asked, call, problems[0].devices)
-    found = await call.service.executor.solve(problems, spec, seconds, call.gone)
-    call.observation.solve_seconds = call.timing.mark("encode")
-    call.observation.active = [schedule.active.size for schedule in found]
-    return [
-        schedule_answer(asked, problem, schedule, call.media_type)
-        for problem, schedule in zip(problems, found, strict=True)
-    ]
+    seconds = _begin(asked, call)
+    found = await call.service.executor.solve(
+        asked.problems, asked.specification(), seconds, call.gone, call.client
+    )
+    _end(call, found)
+    return found
 
 
-def _begin_solve(asked: RoundRequest, call: Call, devices: int) -> float:
-    """Note what is solved, and from when on; return how many seconds it may take."""
+async def _find_frontier(asked: FrontierRequest, call: Call) -> Frontier:
+    """Return the schedules of the round at every tolerance."""
+    seconds = _begin(asked, call)
+    found = await call.service.executor.frontier(
+        asked.problems[0],
+        asked.specification(),
+        asked.min_devices,
+        seconds,
+        call.gone,
+        call.client,
+    )
+    _end(call, [point.schedule for point in found.points])
+    return found
+
+
+def _begin(asked: RoundRequest, call: Call) -> float:
+    """Note what is solved, and from when on; return the seconds that it may take."""
     call.observation.algorithm = asked.algorithm.name
-    call.observation.devices = devices
+    call.observation.devices = asked.devices
     longest = call.service.settings.deadline_ms
     call.timing.mark("solve")
     return min(asked.deadline_ms or longest, longest) / 1e3
 
 
-async def _frontier(asked: FrontierRequest, call: Call) -> dict[str, Any]:
-    (problem,), spec = asked.problems(), asked.specification()
-    seconds = _begin_solve(asked, call, problem.devices)
-    found = await call.service.executor.frontier(
-        problem, spec, asked.min_devices, seconds, call.gone
-    )
+def _end(call: Call, found: Sequence[Schedule]) -> None:
     call.observation.solve_seconds = call.timing.mark("encode")
-    call.observation.active = [point.schedule.active.size for point in found.points]
-    points = [schedule_answer(asked, *point, call.media_type) for point in found.points]
-    return {"points": points, "stopped": found.stopped}
-
-
-async def _one(asked: RoundRequest, call: Call) -> dict[str, Any]:
-    (answer,) = await _schedules(asked, call)
-    return answer
-
-
-async def _many(asked: RoundRequest, call: Call) -> dict[str, Any]:
-    return {"schedules": await _schedules(asked, call)}
+    call.observation.active = [schedule.active.size for schedule in found]
 
 
 @dataclass(frozen=True)
@@ -80,9 +79,10 @@ class SchedulingRoute:
         What it does, for the OpenAPI document.
     request, answer
         Models of its body and of its answer. The request's ``choices`` are its algorithms.
-    respond
-        (request, call) → fields of the answer. It marks in ``call.timing`` where solving begins,
-        and where encoding does.
+    compose
+        (request, schedules, media type) → fields of the answer.
+    solve
+        (request, call) → schedules. It marks in ``call.timing`` where solving begins and ends.
     """
 
     path: str
@@ -90,11 +90,13 @@ class SchedulingRoute:
     description: str
     request: type[RoundRequest]
     answer: type[BaseModel]
-    respond: Callable[[Any, Call], Awaitable[dict[str, Any]]]
+    compose: Callable[[Any, Any, str], dict[str, Any]]
+    solve: Callable[[Any, Call], Awaitable[Any]] = _solve
 
     def served(self) -> Route:
         """Return the route as the service answers it."""
-        return Route(self.path, SchedulingEndpoint(self.request, self.respond), methods=["POST"])
+        endpoint = SchedulingEndpoint(self.request, self.solve, self.compose)
+        return Route(self.path, endpoint, methods=["POST"])
 
     def documented(self) -> APIRoute:
         """Return the route as FastAPI documents it."""
@@ -126,7 +128,7 @@ SCHEDULING_ROUTES = (
         f"\n\n{_STATELESS}",
         request=ScheduleRequest,
         answer=ScheduleAnswer,
-        respond=_one,
+        compose=schedule_answer,
     ),
     SchedulingRoute(
         path="/schedule/irs",
@@ -136,7 +138,7 @@ SCHEDULING_ROUTES = (
         + _STATELESS,
         request=IrsScheduleRequest,
         answer=IrsScheduleAnswer,
-        respond=_one,
+        compose=schedule_answer,
     ),
     SchedulingRoute(
         path="/schedule/batch",
@@ -146,7 +148,7 @@ SCHEDULING_ROUTES = (
         "`/schedule` would give.",
         request=BatchRequest,
         answer=BatchAnswer,
-        respond=_many,
+        compose=batch_answer,
     ),
     SchedulingRoute(
         path="/schedule/frontier",
@@ -157,6 +159,7 @@ SCHEDULING_ROUTES = (
         "than 100 devices, there are up to 100 points. " + _STATELESS,
         request=FrontierRequest,
         answer=FrontierAnswer,
-        respond=_frontier,
+        compose=frontier_answer,
+        solve=_find_frontier,
     ),
 )

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from app.scheduling.irs.problem import IrsProblem
-from app.scheduling.kernels.frontier import frontier_pursuit
+from app.scheduling.kernels.frontier import MAX_POINTS, frontier_pursuit
 from app.scheduling.problem import LARGEST, Problem
 from app.scheduling.schedule import Schedule
 from app.scheduling.scheduler import DeadlineExceededError, Stopped
@@ -42,6 +42,11 @@ _SERVED_AT = 1 + 1e-9
 
 _ENTRIES_AFTER_STOP = 2_000_000
 """Channel entries, N·K for each point, that are processed after the deadline."""
+
+
+def most_points(devices: int) -> int:
+    """Return how many points the frontier of so many devices has at most."""
+    return min(devices, MAX_POINTS)
 
 
 class Point(NamedTuple):

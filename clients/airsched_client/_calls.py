@@ -13,7 +13,7 @@ from airsched_client._arrays import Layout, Shapes
 from airsched_client._wire import Encoding, load
 from airsched_client.errors import UnexpectedAnswerError, error_from
 from airsched_client.frontier import Frontier
-from airsched_client.models import Algorithm, IrsSchedule, Schedule
+from airsched_client.models import Algorithm, IrsSchedule, Schedule, schedules_from
 from airsched_client.options import FrontierOptions, IrsOptions, ScheduleOptions
 
 Result = TypeVar("Result")
@@ -83,7 +83,7 @@ def schedule_batch(
     matrices = shapes.complex("channels", channels, "rounds", "antennas", "devices")
 
     def read(answer: Any) -> tuple[Schedule, ...]:
-        found = tuple(Schedule.from_answer(item) for item in answer["schedules"])
+        found = schedules_from(answer["schedules"], answer["device_ids"])
         if len(found) != len(matrices):
             raise ValueError(f"{len(found)} schedules for {len(matrices)} channel matrices")
         return found

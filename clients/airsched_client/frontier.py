@@ -17,7 +17,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from airsched_client.models import Schedule
+from airsched_client.models import Schedule, schedules_from
 
 PARTICIPATION = 30.0
 """Default weight ρ of the devices that are missing; results hardly change from 10 to 100."""
@@ -75,7 +75,7 @@ class Frontier:
     @classmethod
     def from_answer(cls, answer: Mapping[str, Any], weights: NDArray[np.float64]) -> Self:
         """Build it from the service's answer to a request with these weights."""
-        points = tuple(Schedule.from_answer(point) for point in answer["points"])
+        points = schedules_from(answer["points"], answer["device_ids"])
         weights = weights.copy()
         weights.flags.writeable = False
         return cls(points, answer["stopped"], weights)

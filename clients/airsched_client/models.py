@@ -1,6 +1,6 @@
 """Answers of the service as frozen values with read-only NumPy arrays."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -70,6 +70,16 @@ class IrsSchedule(Schedule):
     """
 
     phases: NDArray[np.complex128]
+
+
+def schedules_from(
+    answers: Iterable[Mapping[str, Any]], names: Sequence[str] | None
+) -> tuple[Schedule, ...]:
+    """Build several from one answer, which has the names of all devices only once."""
+    return tuple(
+        Schedule.from_answer({**item, "active_ids": names and [names[k] for k in item["active"]]})
+        for item in answers
+    )
 
 
 _COMPLEX = {"receiver", "transmit_scalars", "phases"}

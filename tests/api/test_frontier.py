@@ -35,6 +35,7 @@ def test_every_point_is_a_schedule_at_its_own_tolerance(client):
     answer = post(client, asked)
     FrontierAnswer.model_validate(answer)
     assert answer["stopped"] == "converged"
+    assert answer["device_ids"] == ids
     assert [len(point["active"]) for point in answer["points"]] == list(range(1, 10))
     for point in answer["points"]:
         active, receiver = point["active"], unpacked(point["receiver"])
@@ -43,7 +44,7 @@ def test_every_point_is_a_schedule_at_its_own_tolerance(client):
         assert point["computation_error"] == pytest.approx(0.25 / gains[active].min())
         assert point["gamma"] == pytest.approx(4 * point["computation_error"])
         assert sorted(np.argsort(-gains)[: len(active)].tolist()) == active
-        assert point["active_ids"] == [ids[index] for index in active]
+        assert point["active_ids"] is None
         assert point["algorithm"] == {"name": "dual_pursuit", "starts": 5}
     errors = [point["computation_error"] for point in answer["points"]]
     assert errors == sorted(errors)
@@ -86,7 +87,8 @@ def test_the_cuts(client):
         ({"priorities": [1.0] * 8}, "priorities"),
         ({"priorities": [1.0] * 8 + [0.0]}, "priorities"),
         ({"priorities": [1.0] * 8 + [1e7]}, "priorities"),
-        ({"channels": nested(np.zeros((1, 4097)))}, "channels"),
+        # 100 points of 656 devices each are more than a batch may have.
+        ({"channels": nested(np.zeros((1, 656)))}, "channels"),
     ],
 )
 def test_what_is_refused(client, changed, field):
@@ -94,7 +96,7 @@ def test_what_is_refused(client, changed, field):
 
 
 def test_a_deadline_gives_the_points_found_so_far(client):
-    channels = iid_channels(RNG, 32, 1000)
+    channels = iid_channels(RNG, 64, 600)
     body = {"channels": packed(channels), "deadline_ms": 400}
     answer = post(client, body)
     assert answer["stopped"] == "deadline"

@@ -37,6 +37,8 @@ def test_every_way_to_a_frontier_gives_the_same(service_url):
 def test_options_of_both_clients(service_url):
     for call in CALLERS.values():
         cut = call(service_url, {}, "frontier", CHANNELS.T, layout="devices_first", min_devices=8)
+        named = call(service_url, {}, "frontier", CHANNELS, device_ids=list("abcdefghij"))
+        assert named.points[-1].active_ids == tuple("abcdefghij")
         assert [point.active.size for point in cut] == [8, 9, 10]
         np.testing.assert_array_equal(cut.weights, np.ones(10))
         with pytest.raises(TypeError, match="no option 'gamma_db'"):
@@ -97,6 +99,8 @@ def test_the_rule_without_a_tolerance():
 def test_it_is_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         FRONTIER.points = ()
-    made = Frontier.from_answer({"points": [], "stopped": "deadline"}, np.ones(3))
+    made = Frontier.from_answer(
+        {"device_ids": None, "points": [], "stopped": "deadline"}, np.ones(3)
+    )
     with pytest.raises(ValueError, match="read-only"):
         made.weights[0] = 2.0
