@@ -5,7 +5,7 @@ SCALE ?= quick
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test lint check-deploy check-openapi format bench figures load fuzz soak openapi lock audit clean
+.PHONY: help run demo test lint check-deploy check-openapi format bench figures load attack fuzz soak openapi lock audit clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ bench: .venv/installed-dev ## measure speed, each figure beside a reference of t
 
 load: .venv/installed-load ## load the service with more and more clients, as a table and a picture (5 min)
 	@$(BIN)/python -m benchmarks.load_test
+
+attack: .venv/installed-dev ## attack a service of this machine, and print what others notice (BEFORE=revision to compare)
+	@$(BIN)/python -m benchmarks.attack $(if $(BEFORE),--before $(BEFORE))
 
 fuzz: .venv/installed-dev ## send thousands of requests made from the OpenAPI document (minutes)
 	@$(BIN)/pytest tests/faults/test_schema.py --hypothesis-profile thorough
