@@ -24,7 +24,7 @@ test-lowest: $(BIN)/uv ## run the tests with the lowest versions that are allowe
 	@rm -rf build/lowest-venv
 	@echo 'setting up build/lowest-venv'
 	@$(BIN)/uv venv --quiet --seed --python 3.11 build/lowest-venv
-	@$(BIN)/uv pip install --quiet --python build/lowest-venv --resolution lowest-direct --no-build \
+	@$(BIN)/uv pip install --quiet --python build/lowest-venv --resolution lowest-direct \
 	  --editable '.[tracing]' --editable './clients[federated]' --group dev
 	@$(BIN)/uv pip freeze --python build/lowest-venv --exclude-editable
 	@NUMBA_CACHE_DIR=$(CURDIR)/build/lowest-venv/kernels build/lowest-venv/bin/pytest
