@@ -155,7 +155,7 @@ def _extra(name: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise ImportError(f"{name} is not installed: pip install '.[cluster]'") from error
+        raise ImportError(f"{name} is not installed: pip install --group cluster") from error
 
 
 def _numbered(at: int, function: Callable[..., Any], arguments: dict[str, Any]) -> tuple[int, Any]:

@@ -91,7 +91,7 @@ def plain_counts(call):
 def test_every_backend_gives_the_same_numbers(runner, name, monkeypatch):
     package = {"dask": "distributed"}.get(name, name)
     if name in ("dask", "ray"):
-        pytest.importorskip(package, reason=f"{package} comes with the cluster extra")
+        pytest.importorskip(package, reason=f"{package} comes with the group cluster")
     # A cluster of this machine for this test needs no token, which Ray would write to the home.
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     with backend(name):
