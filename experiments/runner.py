@@ -5,7 +5,6 @@ one after the other (``sequential``). Every call gets all it depends on as argum
 them, so that the numbers are the same wherever it runs.
 """
 
-import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +16,7 @@ import joblib
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from experiments.digest import key
 from experiments.figure import Backend
 
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
@@ -113,12 +113,6 @@ class Runner:
             TimeRemainingColumn(),
             console=self._console,
         )
-
-
-def key(function: Callable[..., Any], call: dict[str, Any]) -> str:
-    """Return what names a call: its function, and a digest of its arguments."""
-    text = json.dumps([function.__module__, function.__qualname__, call], sort_keys=True)
-    return f"{function.__name__}-{hashlib.sha256(text.encode()).hexdigest()[:20]}"
 
 
 @contextmanager
