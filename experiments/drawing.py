@@ -148,16 +148,13 @@ def _legend(picture: Picture, drawn: Mapping[str, Series], papers: bool) -> None
 
 def _caption(picture: Picture, figure: Figure, measured: Measured, width: int) -> None:
     """Write what was run above the picture, and below it in what it is smaller than the paper's."""
-    errors = [
-        point.error
-        for curve in measured.curves.values()
-        for point in curve.values()
-        if np.isfinite(point.error)
-    ]
+    curves = [curve for each, curve in measured.curves.items() if each.color]
+    errors = [point.error for curve in curves for point in curve.values()]
+    errors = [error for error in errors if np.isfinite(error)]
+    mark = "shade" if max(map(len, curves)) > _MAX_MARKERS else "bars"
+    shown = f"{mark}: ± one standard error" if errors else "standard errors unknown"
     if errors and not figure.log_y:
-        shown = f"bars and shades: ± one standard error, at most {max(errors):.2g}"
-    else:
-        shown = "bars: ± one standard error" if errors else "standard errors unknown"
+        shown += f", at most {max(errors):.2g}"
     text = f"{figure.title}\n{fill(f'{figure.sample(measured)}; {shown}', width)}"
     picture.suptitle(text, fontsize=9, x=0.01, ha="left")
     if smaller := figure.shortfall(measured):
