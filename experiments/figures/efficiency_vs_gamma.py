@@ -1,7 +1,7 @@
 """Figure 11: over-the-air efficiency against γ.
 
-ζ = final accuracy over that of all devices without noise. The ``quick`` scale learns handwritten
-digits in place of CIFAR-10, on which one point takes hours.
+ζ = final accuracy divided by that of all devices without noise. The ``quick`` scale learns
+handwritten digits instead of CIFAR-10, on which one point takes hours.
 """
 
 from experiments.figure import Figure, Measured, PaperCurves, Scale
