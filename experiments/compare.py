@@ -24,19 +24,16 @@ class Difference(NamedTuple):
 
 def largest_difference(
     ours: Curve, papers: Mapping[float, float], *, ratio: bool = False
-) -> Difference | None:
-    """Return the largest difference, or ratio, over the points that both have; None without any."""
+) -> Difference:
+    """Return the largest difference, or ratio, over the points that both have."""
 
     def size(mine: float, theirs: float) -> float:
         return max(mine / theirs, theirs / mine) if ratio else abs(mine - theirs)
 
     return max(
-        (
-            Difference(size(ours[x].value, value), x, ours[x].value, value)
-            for x, value in papers.items()
-            if x in ours
-        ),
-        default=None,
+        Difference(size(ours[x].value, value), x, ours[x].value, value)
+        for x, value in papers.items()
+        if x in ours
     )
 
 
@@ -63,7 +60,7 @@ def ratios(ours: Curves, papers: PaperCurves, names: Mapping[Series, str | None]
 def paired_at(measured: Measured, one: Series, other: Series, xs: tuple[float, ...]) -> str:
     """Return paired differences at some x, in words."""
     curve = measured.paired[one, other]
-    return ", ".join(f"{plus_minus(curve[x], sign=True)} at {x:g} dB" for x in xs)
+    return ", ".join(f"{plus_minus(curve[x], sign=True)} at {minus(f'{x:g}')} dB" for x in xs)
 
 
 def plus_minus(point: Point, *, sign: bool = False) -> str:
@@ -74,7 +71,12 @@ def plus_minus(point: Point, *, sign: bool = False) -> str:
     digits = 2 if point.error == 0 else max(0, 1 - int(np.floor(np.log10(point.error))))
     if digits > 5:
         return f"{point.value:{plus}.3g} ± {point.error:.2g}"
-    return f"{point.value:{plus}.{digits}f} ± {point.error:.{digits}f}"
+    return minus(f"{point.value:{plus}.{digits}f} ± {point.error:.{digits}f}")
+
+
+def minus(text: str) -> str:
+    """Return a number with a minus sign in place of a hyphen."""
+    return text.replace("-", "−")
 
 
 def rounded(value: float) -> str:

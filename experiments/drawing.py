@@ -24,7 +24,7 @@ def draw(figure: Figure, measured: Measured, papers: PaperCurves, file: Path) ->
     """Draw our curves and the paper's."""
     panels = figure.panels or {"": figure.x_label}
     wide = len(panels) > 1
-    picture = Picture(figsize=(10.0 if wide else 7.6, 4.6), layout="constrained")
+    picture = Picture(figsize=(10.4 if wide else 8.4, 4.7), layout="constrained")
     many = picture.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     drawn: dict[str, Series] = {}
     for axes, (panel, x_label) in zip(many, panels.items(), strict=True):
@@ -44,7 +44,7 @@ def draw(figure: Figure, measured: Measured, papers: PaperCurves, file: Path) ->
         axes.spines[["top", "right"]].set_visible(False)
     many[0].set_ylabel(figure.y_label)
     _legend(picture, drawn, bool(papers))
-    _caption(picture, figure, measured, 110 if wide else 84)
+    _caption(picture, figure, measured, 120 if wide else 100)
     picture.savefig(file, dpi=130, metadata={"Software": None})
 
 
@@ -143,7 +143,7 @@ def _legend(picture: Picture, drawn: Mapping[str, Series], papers: bool) -> None
                 label="the paper's",
             ),
         ]
-    picture.legend(handles=handles, loc="outside right upper", frameon=False, fontsize=8.5)
+    picture.legend(handles=handles, loc="outside right center", frameon=False, fontsize=8.5)
 
 
 def _caption(picture: Picture, figure: Figure, measured: Measured, width: int) -> None:
@@ -151,8 +151,8 @@ def _caption(picture: Picture, figure: Figure, measured: Measured, width: int) -
     curves = [curve for each, curve in measured.curves.items() if each.color]
     errors = [point.error for curve in curves for point in curve.values()]
     errors = [error for error in errors if np.isfinite(error)]
-    mark = "shade" if max(map(len, curves)) > _MAX_MARKERS else "bars"
-    shown = f"{mark}: ± one standard error" if errors else "standard errors unknown"
+    marks = dict.fromkeys("shade" if len(curve) > _MAX_MARKERS else "bars" for curve in curves)
+    shown = f"{' and '.join(marks)}: ± one standard error" if errors else "standard errors unknown"
     if errors and not figure.log_y:
         shown += f", at most {max(errors):.2g}"
     text = f"{figure.title}\n{fill(f'{figure.sample(measured)}; {shown}', width)}"

@@ -34,12 +34,11 @@ def _differences(figure: Figure, measured: Measured, papers: PaperCurves) -> lis
     for series, name in figure.series.items():
         if name is None:
             continue
-        found = largest_difference(
-            measured.curves.get(series, {}), papers[name], ratio=figure.log_y
-        )
-        if found is None:
+        curve = measured.curves.get(series, {})
+        if not curve.keys() & papers[name].keys():
             lines.append(f"| {series.title} | `{name}` | not run | | | |")
             continue
+        found = largest_difference(curve, papers[name], ratio=figure.log_y)
         size = rounded(found.size) if figure.log_y else f"{found.size:.2f}"
         lines.append(
             f"| {series.title} | `{name}` | {size} | {found.x:g} | {found.ours:.3g} |"

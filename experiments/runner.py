@@ -158,6 +158,6 @@ def _numbered(at: int, function: Callable[..., Any], arguments: dict[str, Any]) 
 
 def _keep(file: Path, content: dict[str, Any]) -> None:
     """Write a file in one step, so that it is never incomplete."""
-    beside = file.with_name(f"{file.name}.{os.getpid()}")
-    beside.write_text(json.dumps(content))
-    os.replace(beside, file)
+    whole = file.with_name(f"{file.name}.{os.getpid()}")
+    whole.write_text(json.dumps(content))
+    os.replace(whole, file)

@@ -31,13 +31,8 @@ def remarks(measured: Measured, papers: PaperCurves) -> list[str]:
     """Tell the two ranges of δ apart."""
     low, high = (
         max(
-            found
-            for series, name in FIGURE.series.items()
-            if (
-                found := largest_difference(
-                    _part(measured.curves[series], above), papers[str(name)]
-                )
-            )
+            largest_difference(_part(measured.curves[each], above), papers[str(name)])
+            for each, name in FIGURE.series.items()
         )
         for above in (False, True)
     )

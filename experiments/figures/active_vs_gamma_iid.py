@@ -1,6 +1,6 @@
 """Figure 3: the mean number of active devices against γ, iid channels, K = 20, N = 6."""
 
-from experiments.compare import largest_difference, paired_at
+from experiments.compare import largest_difference, minus, paired_at
 from experiments.figure import Figure, Measured, PaperCurves, Scale
 from experiments.runner import Runner
 from experiments.selection import Counts, call, count_of, mean_active
@@ -52,7 +52,7 @@ def remarks(measured: Measured, papers: PaperCurves) -> list[str]:
     ours = measured.curves
     fitted, usual, theirs = ours[FITTED], ours[MATCHING_PURSUIT], papers["matching_pursuit"]
     far = ", ".join(
-        f"{gamma_db:g} dB ({fitted[gamma_db].value - value:+.2f})"
+        minus(f"{gamma_db:g} dB ({fitted[gamma_db].value - value:+.2f})")
         for gamma_db, value in theirs.items()
         if abs(fitted[gamma_db].value - value) > 0.3
     )
@@ -78,18 +78,18 @@ def remarks(measured: Measured, papers: PaperCurves) -> list[str]:
         "numbers (17.5, 19, 19.6, 20), and at 14 dB they are above its dc (19.9), which is nowhere "
         "else below them.",
         "- **Bidirectional search**: the paper's points from −7 to 2 dB are within "
-        f"{backward.size if backward else 0:.2f} of our *backward* search with δ = 0.55. On the "
+        f"{backward.size:.2f} of our *backward* search with δ = 0.55. On the "
         f"same channels with the same δ the two searches differ by at most {same:.3f} on average: "
         "what the paper plots as the gain of the extension may be that of another δ.",
         "- **dc**: ours, solved to 10⁻³, serves more than the paper's, which has probably not "
         "converged (we have no run of it to check): "
         + ", ".join(
-            f"{ours[DC][gamma_db].value:.1f} at {gamma_db:g} dB ({papers['dc'][gamma_db]:g})"
+            minus(f"{ours[DC][gamma_db].value:.1f} at {gamma_db:g} dB ({papers['dc'][gamma_db]:g})")
             for gamma_db in (-4, -1, 2)
         )
         + ".",
         "- **sdr** depends on how the set is read off the relaxation, which the paper does not "
-        "say. `served`, the default, schedules everyone whom the receiver serves; `prefix` stops "
+        "say. `served`, the default, schedules everyone the receiver serves; `prefix` stops "
         "at the first device, in the order of the relaxation, that the receiver does not serve. "
         "Neither falls as far as the paper's, and both are solved to convergence.",
         "- **Dual pursuit** minus matching pursuit on the same channels: "

@@ -35,7 +35,7 @@ def measure(scale: Scale, runner: Runner) -> Measured:
 
 def quick(scale: Scale) -> str:
     """Say that a quick run is one; the paper does not give its number of channels."""
-    return "" if scale == "paper" else "a quick run, with a fifth of the channels of the full one"
+    return "" if scale == "paper" else "a quick run, a fifth of the channels of a full one"
 
 
 def remarks(measured: Measured, papers: PaperCurves) -> list[str]:

@@ -53,7 +53,7 @@ def test_the_results_page_is_made_from_the_points(tmp_path):
     assert written == (report.COMMITTED / "RESULTS.md").read_text()
 
 
-def test_the_readme_shows_the_defaults_and_the_table_beside_agrees():
+def test_the_readme_shows_the_defaults_and_the_documented_table_agrees():
     assert "experiments/results/overview.png" in (ROOT / "README.md").read_text()
     figure = FIGURES["overview"]
     for each in figure.series:
