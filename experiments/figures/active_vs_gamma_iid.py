@@ -36,13 +36,12 @@ _SERIES = {
 
 
 def measure(scale: Scale, runner: Runner) -> Measured:
-    """Run every algorithm at the γ of the paper's curve, dual pursuit at those of all."""
-    papers = paper.curves(FIGURE.name)
-    everywhere = sorted({gamma_db for curve in papers.values() for gamma_db in curve})
+    """Run every algorithm at all γ of the paper's curves."""
+    gammas_db = {gamma_db for curve in paper.curves(FIGURE.name).values() for gamma_db in curve}
     points = {
         (each, gamma_db): call(each, "iid", gamma_db, count_of(_CHANNELS, scale, each))
-        for each, name in _SERIES.items()
-        for gamma_db in (papers[name] if name else everywhere)
+        for each in _SERIES
+        for gamma_db in sorted(gammas_db)
     }
     return mean_active(runner, FIGURE.name, points, FIGURE.pairs)
 
