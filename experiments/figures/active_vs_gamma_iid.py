@@ -36,7 +36,7 @@ _SERIES = {
 
 
 def measure(scale: Scale, runner: Runner) -> Measured:
-    """Run every algorithm at all γ of the paper's curves, dc, which is slow, at those of its own."""
+    """Run every algorithm at all γ of the paper, but dc, which is slow, at those of its curve."""
     papers = paper.curves(FIGURE.name)
     everywhere = sorted({gamma_db for curve in papers.values() for gamma_db in curve})
     points = {
