@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from app.scheduling.kernels.least_norm import sweep
+from app.scheduling import polishing
+from app.scheduling.kernels.least_norm import minimise_norm, sweep
 from app.scheduling.polishing import polish
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import Context
@@ -96,6 +97,45 @@ def test_polishing_from_the_best_grid_point_is_as_good_as_the_grid(csi_error):
         receiver, active = polish(problem, grid[:, best], np.ones(4, np.bool_), tolerance=1e-8)
         reached = level_of(problem, receiver, active)
         assert levels[best] * (1 - 1e-9) <= reached <= levels[best] * 1.02
+
+
+@pytest.mark.parametrize("csi_error", [0.0, 0.1])
+def test_visits_are_bounded_across_levels_and_joins(monkeypatch, csi_error):
+    """Every minimisation gets what the ones before it have left."""
+    calls, most = [], 2000
+
+    def counted(rows, members, receiver, tolerance, limit, stop):
+        visits = minimise_norm(rows, members, receiver, tolerance, limit, stop)
+        calls.append((limit, visits, members.size))
+        return visits
+
+    monkeypatch.setattr(polishing, "minimise_norm", counted)
+    rng = np.random.default_rng(5)
+    with_joins = exhausted = 0
+    for _ in range(100):
+        problem = Problem(
+            iid_channels(rng, 4, 24), rng.uniform(0.5, 1.5, 24), 1.0, csi_error=csi_error
+        )
+        selection = select(problem, MatchingPursuitParameters(), Context())
+        calls.clear()
+        polish(problem, selection.receiver, selection.active, most_visits=most)
+        spent = 0
+        for limit, visits, _ in calls:
+            assert limit <= most - spent
+            spent += visits
+        with_joins += len({size for _, _, size in calls}) > 1
+        exhausted += spent >= most
+    assert with_joins >= 10
+    assert exhausted
+
+
+def test_stop_ends_polishing_at_once():
+    rng = np.random.default_rng(6)
+    problem = Problem(iid_channels(rng, 4, 12), np.ones(12), 0.01)
+    start = iid_channels(rng, 4, 1)[:, 0]
+    receiver, active = polish(problem, start, np.ones(12, np.bool_), np.ones(1, np.bool_))
+    assert active.all()
+    np.testing.assert_allclose(receiver, start / np.linalg.norm(start))
 
 
 def test_nobody_active_is_left_alone():
