@@ -1,4 +1,4 @@
-"""Solutions of the lifted problem: as close to the optimum as asked, and served where they say so."""
+"""Solutions of the lifted problem: within the gap, and served where they say so."""
 
 import math
 
