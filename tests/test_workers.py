@@ -20,6 +20,7 @@ from app.workers import Job, WorkerDiedError, Workers
 from lab import processes
 from lab.channels import iid_channels
 from tests.api.bodies import packed
+from tests.api.test_observer import counted
 from tests.conftest import running_service
 
 QUICK = Problem(iid_channels(np.random.default_rng(60), 6, 20), np.ones(20), gamma=0.4)
@@ -127,6 +128,21 @@ async def test_cancelled_and_abandoned_solves_free_their_process(executor):
     assert (await asyncio.wait_for(dc(executor), 20)).active.size
 
 
+@pytest.mark.anyio
+async def test_ctrl_c_in_a_terminal_does_not_end_a_solver(executor):
+    """It goes to every process of the group; the service decides when a solver ends."""
+    await dc(executor)
+    (solver,) = solvers()
+    os.kill(solver, signal.SIGINT)
+    assert (await dc(executor)).active.size
+    assert solvers() == [solver]
+    with pytest.raises(DeadlineExceededError):
+        task = asyncio.create_task(dc(executor, ENDLESS, seconds=0.6))
+        await asyncio.sleep(0.2)
+        os.kill(solver, signal.SIGINT)
+        await task
+
+
 def test_a_job_ended_before_it_runs_needs_no_process():
     workers = Workers()
     job = Job(workers, print)
@@ -186,6 +202,27 @@ async def test_killed_process_is_a_500_that_says_so(slow_service):
     assert answer.status_code == 500
     assert answer.json()["type"] == "urn:airsched:problem:solver-died"
     assert post(slow_service, body(QUICK)).status_code == 200
+
+
+@pytest.mark.anyio
+async def test_each_lost_solver_is_counted(slow_service):
+    def restarts():
+        text = httpx.get(f"{slow_service}/metrics").text
+        return counted(text, "airsched_worker_restarts_total")
+
+    assert post(slow_service, body(QUICK)).status_code == 200
+    before = restarts()
+    for _ in range(2):
+        assert post(slow_service, body(QUICK)).status_code == 200
+    assert restarts() == before
+    assert post(slow_service, body(ENDLESS, deadline_ms=50)).status_code == 504
+    await until(lambda: restarts() == before + 1)
+    # Killed while idle: noticed when the next solve needs it.
+    assert post(slow_service, body(QUICK)).status_code == 200
+    (solver,) = solvers()
+    os.kill(solver, signal.SIGKILL)
+    assert post(slow_service, body(QUICK)).status_code == 200
+    assert restarts() == before + 2
 
 
 def test_a_client_that_goes_away_frees_the_process(slow_service):

@@ -193,6 +193,23 @@ def test_the_stateless_service_is_told_of_earlier_rounds(scheduler, tmp_path):
             )
 
 
+def test_round_robin_goes_on_after_a_round_without_anyone(scheduler, tmp_path):
+    """Otherwise the same device, out of reach, would come first forever."""
+    experiment = Experiment(
+        policies=("round_robin",),
+        gammas_db=(-80.0,),
+        rounds=8,
+        network=SMALL.network,
+        samples=120,
+        epochs=1,
+    )
+    listening = Listening(scheduler)
+    records = compare(experiment, listening, tmp_path)
+    assert not any(record.active for record in records)
+    starts = [options["algorithm"]["start"] for _, options in listening.asked]
+    assert starts == [0, 1, 2, 3, 4, 5, 0, 1]
+
+
 def test_wrong_estimates_are_scheduled_and_the_true_channels_transmit(scheduler, tmp_path):
     experiment = Experiment(
         policies=("dual_pursuit",),
