@@ -4,7 +4,7 @@ import asyncio
 import signal
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import FrameType
 
 from app.compilation import SMALL, compile_kernels
@@ -38,6 +38,7 @@ class Service:
         self._compiled = False
         self._draining = False
         self._in_progress = 0
+        self._restore_sigterm: Callable[[], None] = lambda: None
 
     def start(self) -> None:
         """Compile the kernels in the background; the process is live at once, ready later."""
@@ -46,10 +47,11 @@ class Service:
             self._drain_at_sigterm()
 
     async def close(self) -> None:
-        """Wait for what is running."""
+        """Wait for what is running, and give SIGTERM back to whoever had it."""
         if self._compiling is not None:
             await asyncio.wait([self._compiling])
         await asyncio.to_thread(self.executor.close)
+        self._restore_sigterm()
 
     def require_compiled(self) -> None:
         """Raise :class:`NotReadyError` until the kernels are compiled."""
@@ -89,7 +91,13 @@ class Service:
                     loop.call_later, self.settings.drain_seconds, stop, number, frame
                 )
 
+        def restore() -> None:
+            # None stands for a handler that was not set from Python and cannot be set from it.
+            if stop is not None and signal.getsignal(signal.SIGTERM) is drain:
+                signal.signal(signal.SIGTERM, stop)
+
         signal.signal(signal.SIGTERM, drain)
+        self._restore_sigterm = restore
 
     async def _compile(self) -> None:
         started = time.perf_counter()
