@@ -23,7 +23,7 @@ BODY = {"channels": nested([[1, 2, 0.1]]), "gamma": 1}
 
 def test_sigterm_drains_and_finishes_what_was_begun():
     slow = {
-        "channels": nested(iid_channels(np.random.default_rng(1), 8, 60)),
+        "channels": nested(iid_channels(np.random.default_rng(1), 8, 40)),
         "gamma": 0.5,
         "algorithm": {"name": "dc", "solver": "clarabel"},
     }
