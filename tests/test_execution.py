@@ -11,9 +11,11 @@ import pytest
 from app.execution import INLINE_ENTRIES, AbandonedError, Executor, QueueFullError
 from app.main import create_app
 from app.scheduling import (
+    IRS_SCHEDULERS,
     SCHEDULERS,
     Context,
     DeadlineExceededError,
+    IrsProblem,
     Problem,
     SolveSpec,
     solve,
@@ -31,8 +33,8 @@ LONG = Problem(
 )
 
 
-def spec_of(algorithm, **options):
-    scheduler = SCHEDULERS[algorithm]
+def spec_of(algorithm, schedulers=SCHEDULERS, **options):
+    scheduler = schedulers[algorithm]
     return SolveSpec(scheduler, scheduler.parameters(), **options)
 
 
@@ -66,8 +68,29 @@ def executor():
     executor.close()
 
 
+def of_entries(entries):
+    return Problem(np.ones((1, entries)), np.ones(entries), gamma=1.0)
+
+
+IRS_SMALL = IrsProblem(np.eye(2), np.eye(2), np.eye(2), np.ones(2), gamma=1.0)
+
+
 @pytest.mark.anyio
-async def test_short_solves_run_on_the_loop_and_long_ones_off_it(executor, monkeypatch):
+@pytest.mark.parametrize(
+    ("problems", "spec", "inline"),
+    [
+        ([SMALL], SPEC, True),
+        ([of_entries(INLINE_ENTRIES)], SPEC, True),
+        ([of_entries(INLINE_ENTRIES + 1)], SPEC, False),
+        ([of_entries(INLINE_ENTRIES // 2)] * 2, SPEC, True),
+        ([of_entries(INLINE_ENTRIES // 2)] * 3, SPEC, False),
+        # Polishing takes much longer than a short scheduler does.
+        ([SMALL], spec_of("matching_pursuit", polish=True), False),
+        ([SMALL], DUAL, False),
+        ([IRS_SMALL], spec_of("matching_pursuit", IRS_SCHEDULERS), False),
+    ],
+)
+async def test_only_short_solves_run_on_the_loop(executor, monkeypatch, problems, spec, inline):
     threads = []
 
     def remembered(*arguments):
@@ -75,10 +98,9 @@ async def test_short_solves_run_on_the_loop_and_long_ones_off_it(executor, monke
         return solve_specified(*arguments)
 
     monkeypatch.setattr("app.execution.solve_specified", remembered)
-    await run(executor, SMALL)
-    await run(executor, LONG)
-    assert threads[0] is threading.current_thread()
-    assert threads[1] is not threading.current_thread()
+    await executor.solve(problems, spec, 30.0)
+    assert len(threads) == len(problems)
+    assert {thread is threading.current_thread() for thread in threads} == {inline}
 
 
 @pytest.mark.anyio
@@ -112,6 +134,21 @@ async def test_a_burst_may_fill_the_queue_but_not_for_long(gate, monkeypatch):
         await run(executor)
     gate.set()
     assert len(await asyncio.gather(*waiting)) == 7
+    executor.close()
+
+
+@pytest.mark.anyio
+async def test_a_lasting_burst_never_fills_more_than_the_queue(gate, monkeypatch):
+    """With more threads than places to wait, the shorter of the two is the bound."""
+    monkeypatch.setattr("app.execution.BURST_SECONDS", 0.05)
+    executor = Executor(workers=3, queue_length=1)
+    held = [asyncio.create_task(run(executor)) for _ in range(4)]
+    await asyncio.sleep(0.1)
+    for _ in range(2):
+        with pytest.raises(QueueFullError):
+            await run(executor)
+    gate.set()
+    assert len(await asyncio.gather(*held)) == 4
     executor.close()
 
 
@@ -178,10 +215,12 @@ async def test_a_batch_is_solved_in_order_as_each_alone(algorithm, count):
 async def test_a_batch_is_shared_out_among_the_threads(gate):
     executor = Executor(workers=2, queue_length=2)
     gone = asyncio.Event()
-    threads = set()
+    threads, together = set(), threading.Barrier(2, timeout=30)
 
     def remembered(*arguments):
-        threads.add(threading.current_thread())
+        if threading.current_thread() not in threads:
+            threads.add(threading.current_thread())
+            together.wait()
         return solve_specified(*arguments)
 
     with pytest.MonkeyPatch.context() as patch:

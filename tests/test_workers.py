@@ -136,10 +136,10 @@ async def test_ctrl_c_in_a_terminal_does_not_end_a_solver(executor):
     os.kill(solver, signal.SIGINT)
     assert (await dc(executor)).active.size
     assert solvers() == [solver]
+    task = asyncio.create_task(dc(executor, ENDLESS, seconds=0.6))
+    await asyncio.sleep(0.2)
+    os.kill(solver, signal.SIGINT)
     with pytest.raises(DeadlineExceededError):
-        task = asyncio.create_task(dc(executor, ENDLESS, seconds=0.6))
-        await asyncio.sleep(0.2)
-        os.kill(solver, signal.SIGINT)
         await task
 
 

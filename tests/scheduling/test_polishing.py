@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from app.scheduling import polishing
+from app.scheduling import polishing, solve
 from app.scheduling.kernels.least_norm import minimise_norm, sweep
 from app.scheduling.polishing import polish
 from app.scheduling.problem import Problem
@@ -136,6 +136,19 @@ def test_stop_ends_polishing_at_once():
     receiver, active = polish(problem, start, np.ones(12, np.bool_), np.ones(1, np.bool_))
     assert active.all()
     np.testing.assert_allclose(receiver, start / np.linalg.norm(start))
+
+
+@pytest.mark.parametrize("algorithm", ["all_devices", "sdr"])
+def test_an_interrupted_polish_says_so(algorithm):
+    """These do not look at the stop flag: what stopped is the polishing."""
+    problem = Problem(iid_channels(np.random.default_rng(7), 4, 8), np.ones(8), 2.0)
+    for stopped, polished, expected in (
+        (True, True, "deadline"),
+        (True, False, "converged"),
+        (False, True, "converged"),
+    ):
+        context = Context(stop=np.array([stopped]))
+        assert solve(problem, algorithm, context=context, polish=polished).stopped == expected
 
 
 def test_nobody_active_is_left_alone():
