@@ -173,6 +173,20 @@ async def test_deadline_is_kept_by_a_solve_that_does_not_look(executor, monkeypa
 
 
 @pytest.mark.anyio
+async def test_an_anytime_search_answers_at_the_deadline_with_what_it_has(executor, monkeypatch):
+    best = solve(SMALL)
+
+    def search(problem, spec, stop):
+        while not stop[0]:
+            time.sleep(0.002)
+        return best
+
+    monkeypatch.setattr("app.execution.solve_specified", search)
+    (found,) = await asyncio.wait_for(executor.solve([LONG], DUAL, 0.05), 5)
+    assert found is best
+
+
+@pytest.mark.anyio
 async def test_cancellation_gives_the_place_back(executor, gate):
     tasks = [asyncio.create_task(run(executor)) for _ in range(3)]
     await asyncio.sleep(0.01)
@@ -225,7 +239,7 @@ async def test_a_batch_is_shared_out_among_the_threads(gate):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("app.execution.solve_specified", remembered)
-        await executor.solve(BATCH, DUAL, 60)
+        await executor.solve(BATCH[:2], DUAL, 60)
     assert len(threads) == 2
 
     # When one part finds no place, none takes one.

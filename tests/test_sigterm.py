@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 
+import httpx
 import pytest
 
 from app.main import create_app
@@ -52,10 +53,18 @@ async def test_a_handler_set_meanwhile_stays(received):
 
 @pytest.mark.anyio
 async def test_it_is_passed_on_after_the_drain(received):
-    app = create_app(Settings(drain_seconds=0.2))
-    async with app.router.lifespan_context(app):
+    app = create_app(Settings(drain_seconds=0.5))
+    transport = httpx.ASGITransport(app)
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://test") as client,
+    ):
+        while (await client.get("/health/ready")).status_code != 200:
+            await asyncio.sleep(0.01)
         os.kill(os.getpid(), signal.SIGTERM)
-        await asyncio.sleep(0.05)
+        answer = await client.get("/health/ready")
+        assert answer.status_code == 503
+        assert "being stopped" in answer.json()["detail"]
         assert received == []
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0.7)
         assert received == [signal.SIGTERM]

@@ -153,6 +153,14 @@ def test_a_job_ended_before_it_runs_needs_no_process():
     assert solvers() == []
 
 
+def test_a_process_given_back_after_the_end_is_ended():
+    workers = Workers()
+    worker = workers.take()
+    workers.close()
+    workers.give_back(worker)
+    assert solvers() == []
+
+
 def test_errors_of_a_solve_arrive_with_their_origin():
     workers = Workers()
     with pytest.raises(ZeroDivisionError) as raised:

@@ -72,6 +72,9 @@ def test_visits_are_limited(limit):
         # Every round is one more sweep over all, an alignment, and up to 255 over the holders.
         assert limit <= visits <= limit + (2 + 255) * DEVICES
         assert (visits == 0) == (limit == 0)
+        if limit == 1:
+            # One round: a sweep and an alignment over all, and a sweep over those that hold.
+            assert 2 * DEVICES < visits <= 3 * DEVICES
 
 
 def test_it_ends_at_the_target_and_at_the_stop():

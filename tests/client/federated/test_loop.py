@@ -116,8 +116,11 @@ def test_fading_stays_for_the_coherence(scheduler, tmp_path):
         samples=120,
         epochs=1,
     )
-    errors = [record.computation_error for record in compare(experiment, scheduler, tmp_path)]
+    records = compare(experiment, scheduler, tmp_path)
+    errors = [record.computation_error for record in records]
     assert errors[0] == errors[1] != errors[2] == errors[3] != errors[4]
+    # The noise is another one all the same.
+    assert records[0].measured_error != pytest.approx(records[1].measured_error, rel=1e-6)
     with pytest.raises(ValueError, match="coherence"):
         Experiment(coherence=0)
 

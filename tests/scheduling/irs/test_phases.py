@@ -59,6 +59,22 @@ def test_no_update_lowers_the_objective(policy, seed, bits):
 
 
 @settings(deadline=None, max_examples=50)
+@given(seed=st.integers(0, 2**32), bits=st.sampled_from([None, 1, 3]))
+def test_bcd_takes_the_best_phase_of_each_element(seed, bits):
+    """The last element it visits has no better phase, with all others as they are."""
+    problem, receiver, weights, phases = drawn(seed, bits)
+    responses = kernels.work_space(problem.surface)
+    kernels.respond(problem.surface, receiver, phases, responses)
+    kernels.bcd_sweep(problem.surface, weights, phases, responses)
+    reached = sum_of_gains(problem, receiver, weights, phases)
+    steps = 64 if bits is None else 2**bits
+    for angle in 2 * np.pi * np.arange(steps) / steps:
+        other = phases.copy()
+        other[problem.order[-1]] = np.exp(1j * angle)
+        assert sum_of_gains(problem, receiver, weights, other) <= reached * (1 + 1e-9)
+
+
+@settings(deadline=None, max_examples=50)
 @given(seed=st.integers(0, 2**32))
 def test_slope_is_that_of_the_quadratic_form(seed):
     problem, receiver, weights, phases = drawn(seed, None)
