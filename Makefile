@@ -5,7 +5,7 @@ SCALE ?= quick
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test lint check-deploy check-openapi format bench figures load fuzz soak openapi lock audit clean
+.PHONY: help run demo test lint check-deploy check-openapi format bench figures load fuzz soak mutants openapi lock audit clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ fuzz: .venv/installed-dev ## send thousands of requests made from the OpenAPI do
 
 soak: .venv/installed-dev ## load the service for minutes and watch its memory (SOAK_SECONDS=300)
 	@$(BIN)/pytest tests/faults/test_soak.py -m soak -s
+
+mutants: .venv/installed-dev ## plant 81 defects, one at a time, and count those that the tests notice (an hour)
+	@$(BIN)/python -m tests.mutation
 
 lock: .venv/installed-dev ## write requirements.lock, which the image installs
 	@$(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --extra tracing \

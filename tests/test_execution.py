@@ -1,6 +1,8 @@
 """Where solves run: deadlines, the bounded queue, and places that are given back."""
 
 import asyncio
+import os
+import sys
 import threading
 import time
 
@@ -258,6 +260,31 @@ async def test_a_batch_is_shared_out_among_the_threads(gate):
     with pytest.raises(AbandonedError):
         await asyncio.wait_for(held, 5)
     executor.close()
+
+
+def niceness():
+    return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have a niceness only on Linux")
+@pytest.mark.parametrize("more", [0, 5, 19])
+def test_threads_give_way_to_the_loop(monkeypatch, more):
+    """Also where the service was started with a niceness of its own."""
+    found = []
+
+    def serve():
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), min(19, niceness() + more))
+        executor = Executor(workers=1, queue_length=1)
+        asyncio.run(run(executor))
+        executor.close()
+        found.append(niceness())
+
+    monkeypatch.setattr("app.execution.solve_specified", lambda *_: found.append(niceness()))
+    thread = threading.Thread(target=serve)
+    thread.start()
+    thread.join()
+    solving, serving = found
+    assert solving == min(19, serving + 10)
 
 
 @pytest.mark.anyio

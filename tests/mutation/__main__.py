@@ -67,7 +67,7 @@ def require_passing_unchanged(chosen: Sequence[Mutant]) -> None:
     tests = sorted({test for mutant in chosen for test in mutant.tests.split()})
     started = time.monotonic()
     with copied() as folder:
-        if not passes(folder, tests):
+        if not passes(folder, tests, seconds=3600):
             raise MutantError(f"these tests fail without any mutant: {' '.join(tests)}")
     print(f"the tests pass unchanged ({time.monotonic() - started:.0f} s)", flush=True)
 
