@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.mutation import clients, core, kernels, service
-from tests.mutation.mutant import Mutant, MutantError, copied, passes
+from tests.mutation.mutant import Mutant, MutantError, copied, failure
 
 MUTANTS: list[Mutant] = [*kernels.MUTANTS, *core.MUTANTS, *service.MUTANTS, *clients.MUTANTS]
 
@@ -67,8 +67,8 @@ def require_passing_unchanged(chosen: Sequence[Mutant]) -> None:
     tests = sorted({test for mutant in chosen for test in mutant.tests.split()})
     started = time.monotonic()
     with copied() as folder:
-        if not passes(folder, tests, seconds=3600):
-            raise MutantError(f"these tests fail without any mutant: {' '.join(tests)}")
+        if said := failure(folder, tests, seconds=3600):
+            raise MutantError(f"{said}\n\nthe tests fail without any mutant")
     print(f"the tests pass unchanged ({time.monotonic() - started:.0f} s)", flush=True)
 
 

@@ -66,7 +66,7 @@ class Mutant:
         """Return whether its tests fail."""
         with copied() as folder:
             self.apply(folder)
-            return not passes(folder, self.tests.split())
+            return bool(failure(folder, self.tests.split()))
 
 
 def mutants(file: str, tests: str, *changes: Sequence[str]) -> list[Mutant]:
@@ -86,8 +86,8 @@ def copied() -> Iterator[Path]:
         yield copy
 
 
-def passes(folder: Path, tests: Sequence[str], seconds: float = TIMEOUT_SECONDS) -> bool:
-    """Run ``tests`` in a copy of the repository and return whether they pass in time."""
+def failure(folder: Path, tests: Sequence[str], seconds: float = TIMEOUT_SECONDS) -> str:
+    """Run ``tests`` in a copy of the repository; return how they fail, nothing if they pass."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
     if all(test.startswith("tests/scheduling") for test in tests):
         # They need no service: compile only what they call.
@@ -101,13 +101,14 @@ def passes(folder: Path, tests: Sequence[str], seconds: float = TIMEOUT_SECONDS)
         try:
             code = process.wait(seconds)
         except subprocess.TimeoutExpired:
-            return False
+            return f"they take more than {seconds:g} s"
         finally:
             # With everything that a mutant has left running.
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        if code not in (_PASSED, _FAILED):
-            log.seek(0)
-            raise MutantError(f"pytest ended with {code}:\n{log.read().decode()[-3000:]}")
-    return code == _PASSED
+        log.seek(0)
+        said = log.read().decode(errors="replace")[-3000:]
+    if code not in (_PASSED, _FAILED):
+        raise MutantError(f"pytest ended with {code}:\n{said}")
+    return said if code == _FAILED else ""

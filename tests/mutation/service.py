@@ -4,6 +4,7 @@ from tests.mutation.mutant import mutants
 
 _EXECUTION = "tests/test_execution.py"
 _WORKERS = "tests/test_workers.py"
+_OVER_HTTP = "tests/test_workers_over_http.py"
 _LIMITS = "tests/api/test_limits.py"
 _OBSERVER = "tests/api/test_observer.py"
 
@@ -79,7 +80,7 @@ MUTANTS = [
             "losses are not counted",
             "worker.end()\n        self._on_loss()",
             "worker.end()",
-            f"{_WORKERS}::test_each_lost_solver_is_counted",
+            f"{_OVER_HTTP}::test_each_lost_solver_is_counted",
         ),
         (
             "Ctrl-C ends a solver",
@@ -91,7 +92,7 @@ MUTANTS = [
             "a solver outlives the service",
             "threading.Thread(target=_end_with_service, daemon=True).start()",
             "pass",
-            f"{_WORKERS}::test_no_process_outlives_a_service_that_was_killed",
+            f"{_OVER_HTTP}::test_no_process_outlives_a_service_that_was_killed",
         ),
         (
             "a dead process is handed out",
@@ -103,7 +104,7 @@ MUTANTS = [
             "a deadline looks like a crash",
             "            if self._ended:\n                raise DeadlineExceededError from None\n",
             "",
-            f"{_WORKERS}::test_deadline_is_504",
+            f"{_OVER_HTTP}::test_deadline_is_504",
         ),
         (
             "a closed pool takes processes back",

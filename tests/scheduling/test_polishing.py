@@ -45,13 +45,13 @@ def test_sweeps_solve_the_convex_problem(antennas, devices):
     assert np.linalg.norm(found) == pytest.approx(np.linalg.norm(exact), rel=1e-5)
 
 
-@pytest.mark.parametrize("csi_error", [0.0, 0.1])
+# The third is another scale for every device: without its own floor, one of them would be lost.
+@pytest.mark.parametrize("csi_error", [0.0, 0.1, np.linspace(0, 0.8, 12)], ids=["0", "0.1", "each"])
 def test_polishing_never_worsens(csi_error):
     rng = np.random.default_rng(2)
     for _ in range(40):
-        problem = Problem(
-            iid_channels(rng, 4, 12), rng.uniform(0.5, 1.5, 12), 2.0, csi_error=csi_error
-        )
+        weights = rng.uniform(0.5, 1.5, 12)
+        problem = Problem(iid_channels(rng, 4, 12), weights, 2.0, csi_error=csi_error)
         selection = select(problem, MatchingPursuitParameters(), Context())
         if not selection.active.any():
             continue
