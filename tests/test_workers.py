@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.execution import AbandonedError, Executor
+from app.execution import Executor
+from app.lanes import AbandonedError
 from app.scheduling import SCHEDULERS, DeadlineExceededError, Problem, SolveSpec, solve
 from app.workers import Job, WorkerDiedError, Workers
 from lab import processes
