@@ -25,52 +25,53 @@ MUTANTS = [
             f"{_EXECUTION}::test_only_short_solves_run_on_the_loop",
         ),
         (
-            "a lasting burst outgrows a short queue",
-            "return min(self._queue_length, self.workers)",
-            "return self.workers",
-            f"{_EXECUTION}::test_a_lasting_burst_never_fills_more_than_the_queue",
-        ),
-        (
-            "a burst lasts for ever",
-            "return min(self._queue_length, self.workers)",
-            "return self._queue_length",
-            f"{_EXECUTION}::test_a_burst_may_fill_the_queue_but_not_for_long",
-        ),
-        (
-            "one more waits than may",
-            "if self._waiting >= self._max_waiting():",
-            "if self._waiting > self._max_waiting():",
-            f"{_EXECUTION}::test_beyond_the_queue_nothing_is_accepted_until_a_place_is_free",
-        ),
-        (
             "a late answer is given all the same",
             "if time.perf_counter() - started > deadline_seconds:",
             "if deadline_seconds < 0:",
             f"{_EXECUTION}::test_late_inline_answers_are_refused",
         ),
         (
-            "the deadline interrupts nobody",
-            "                return answer.result()\n            interrupt()",
-            "                return answer.result()",
-            f"{_EXECUTION}::test_an_anytime_search_answers_at_the_deadline_with_what_it_has",
-        ),
-        (
             "a small batch is not shared out",
-            "share = -(-len(problems) // self._processes.workers)",
-            "share = len(problems) // self._processes.workers + 1",
+            "share = -(-len(problems) // self._shares)",
+            "share = len(problems) // self._shares + 1",
             f"{_EXECUTION}::test_a_batch_is_shared_out_among_the_threads",
         ),
         (
             "nobody watches the client",
-            "watch = gone if first == 0 else None",
-            "watch = None",
+            "gone if first == 0 else None",
+            "None",
             f"{_EXECUTION}::test_a_batch_is_shared_out_among_the_threads",
         ),
         (
             "solves are as urgent as the loop",
-            "BURST_SECONDS, _be_nice)",
-            "BURST_SECONDS)",
+            "workers, queue_length, _be_nice)",
+            "workers, queue_length)",
             f"{_EXECUTION}::test_threads_give_way_to_the_loop",
+        ),
+    ),
+    *mutants(
+        "app/lanes.py",
+        "tests/test_lanes.py",
+        (
+            "one more waits than may",
+            "self._waiting.values())) >= self._queue_length:",
+            "self._waiting.values())) > self._queue_length:",
+        ),
+        (
+            "everybody makes room for anybody",
+            "if self._load(busiest) <= self._load(client) + 1:",
+            "if busiest == client:",
+        ),
+        (
+            "the busiest goes first",
+            "client = min(ready, key=self._running.__getitem__)",
+            "client = max(ready, key=self._load)",
+        ),
+        (
+            "the deadline interrupts nobody",
+            "                return outcome.result()\n            work.interrupt()",
+            "                return outcome.result()",
+            f"{_EXECUTION}::test_an_anytime_search_answers_at_the_deadline_with_what_it_has",
         ),
     ),
     *mutants(
@@ -90,7 +91,7 @@ MUTANTS = [
         ),
         (
             "a solver outlives the service",
-            "threading.Thread(target=_end_with_service, daemon=True).start()",
+            "when_parent_ends(lambda: os._exit(1))",
             "pass",
             f"{_OVER_HTTP}::test_no_process_outlives_a_service_that_was_killed",
         ),
@@ -118,11 +119,14 @@ MUTANTS = [
         "tests/test_sigterm.py",
         ("SIGTERM is kept", "        self._restore_sigterm()\n", ""),
         ("ready while it stops", "self._draining = True", "self._draining = False"),
+    ),
+    *mutants(
+        "app/shares.py",
+        f"{_OBSERVER}::test_too_many_requests_at_once_are_refused_and_counted",
         (
             "one request more than may be",
-            "if self._in_progress >= self.settings.max_concurrency:",
-            "if self._in_progress > self.settings.max_concurrency:",
-            f"{_OBSERVER}::test_too_many_requests_at_once_are_refused_and_counted",
+            "if self._total + amount > self._limit:",
+            "if self._total + amount > self._limit + 1:",
         ),
     ),
     *mutants(
@@ -133,11 +137,14 @@ MUTANTS = [
             "if length > limits.get(axis, length):",
             "if length >= limits.get(axis, length + 1):",
         ),
+    ),
+    *mutants(
+        "app/api/bodies.py",
+        f"{_LIMITS}::test_bytes_of_a_body",
         (
             "a body at the limit is refused",
-            "else 0) <= limit:",
-            "else 0) < limit:",
-            f"{_LIMITS}::test_bytes_of_a_body",
+            "if len(body) + len(part) > limit:",
+            "if len(body) + len(part) >= limit:",
         ),
     ),
     *mutants(
