@@ -8,7 +8,7 @@ _NORM = "tests/scheduling/test_least_norm.py"
 _PHASES = "tests/scheduling/irs/test_phases.py"
 _PURSUIT = "tests/scheduling/test_matching_pursuit.py"
 _LIFTED = "tests/scheduling/test_lifted.py"
-_DUAL = "tests/scheduling/test_dual_pursuit.py"
+_DUAL = "tests/scheduling/test_dual_steps.py"
 
 MUTANTS = [
     *mutants(

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from app.scheduling.kernels.dual import State, begin, descend, dual_pursuit
-from app.scheduling.kernels.least_norm import scaled_rows
+from app.scheduling.kernels.dual import dual_pursuit
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import Context, DeadlineExceededError, InvalidParameterError
 from app.scheduling.schedulers import dual_pursuit as module
@@ -144,33 +143,6 @@ def test_deadline_after_the_first_set(monkeypatch):
     assert schedule.active.size
     monkeypatch.undo()
     assert solve(problem, "dual_pursuit").stopped == "converged"
-
-
-class StopAfter:
-    """A stop flag that is set from outside after so many looks at it."""
-
-    def __init__(self, looks):
-        self._looks = looks
-
-    def __getitem__(self, index):
-        self._looks -= 1
-        return self._looks < 0
-
-
-@pytest.mark.parametrize("rounds", [0, 1, 5])
-def test_stop_ends_a_descent_in_the_middle(rounds):
-    """One descent over many devices takes long: it looks before every drop."""
-    rows = scaled_rows(iid_channels(np.random.default_rng(13), 16, 400), np.full(400, 2.0))
-    lists = [np.empty(400, dtype) for dtype in (float, float, np.int64, np.int64)]
-    receivers = [np.empty(16, np.complex128) for _ in range(2)]
-    state = State(rows, (np.abs(rows) ** 2).sum(1), *lists, *receivers)
-    count = begin(state, np.zeros(1, np.uint64), 0, np.zeros(0, np.complex128))
-    # Compiled code takes only arrays; the same code, interpreted, takes a flag that changes.
-    descended = getattr(descend, "py_func", descend)
-    assert descended(state, count, 0, StopAfter(rounds)) == (0, rounds)
-    served, further = descended(state, count, 0, StopAfter(10**6))
-    assert served > 0
-    assert further > 5
 
 
 def test_no_deadline_where_nobody_can_be_served():
