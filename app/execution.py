@@ -39,6 +39,9 @@ from app.workers import NICENESS, Job, Workers
 INLINE_ENTRIES = 1000
 """Default of ``inline_entries``."""
 
+SEARCH_SHARE = 0.8
+"""Share of its time after which a frontier's search ends; the rest is for checking its points."""
+
 Schedules = list[Schedule]
 
 
@@ -119,7 +122,12 @@ class Executor:
         stop = np.zeros(1, np.bool_)
         find = partial(find_frontier, problem, spec, stop, min_devices)
         work = Work(client, find, partial(stop.fill, True))
-        return await self._threads.run(work, deadline_seconds, gone)
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(SEARCH_SHARE * deadline_seconds, work.interrupt)
+        try:
+            return await self._threads.run(work, deadline_seconds, gone)
+        finally:
+            timer.cancel()
 
     def _runs_inline(self, problems: Sequence[Problem | IrsProblem], spec: SolveSpec) -> bool:
         entries = problems[0].entries * len(problems)

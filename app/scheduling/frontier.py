@@ -40,7 +40,7 @@ _NO_START = np.zeros(0, np.complex128)
 _SERVED_AT = 1 + 1e-9
 """A point's tolerance over the least one that serves its devices, for rounding."""
 
-_ENTRIES_AFTER_STOP = 2_000_000
+_ENTRIES_AFTER_STOP = 1_000_000
 """Channel entries, N·K for each point, that are processed after the deadline."""
 
 

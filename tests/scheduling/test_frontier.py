@@ -170,11 +170,12 @@ def test_stopped_before_it_began():
 
 
 def test_stopped_on_the_way_it_returns_what_it_has():
-    problem = replace(iid_problems(1, 32, 600, 0, seed=89)[0], gamma=LARGEST)
+    problem = replace(iid_problems(1, 8, 60, 0, seed=89)[0], gamma=LARGEST)
     stop = np.zeros(1, np.bool_)
     timer = threading.Timer(0.3, stop.fill, [True])
     timer.start()
-    found = find_frontier(problem, SolveSpec(DUAL, DUAL.parameters()), stop)
+    # As many starts as would take minutes.
+    found = find_frontier(problem, SolveSpec(DUAL, DUAL.parameters(10_000)), stop)
     assert found.stopped == "deadline"
     assert len(found.points) > 0
     for own, schedule in found.points:

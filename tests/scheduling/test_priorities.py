@@ -70,9 +70,9 @@ def most_valuable(problem):
 def test_exhaustive_finds_the_most_valuable_set():
     rng = np.random.default_rng(72)
     gained = 0
-    for gamma_db in (-3.0, 0.0, 3.0):
-        for _ in range(4):
-            problem = prioritised(rng, antennas=3, devices=6, gamma_db=gamma_db)
+    for gamma_db in (-4.0, -2.0, 0.0):
+        for _ in range(6):
+            problem = prioritised(rng, antennas=3, devices=7, gamma_db=gamma_db)
             schedule = solve(problem, "exhaustive")
             assert value(problem, schedule) == pytest.approx(most_valuable(problem))
             largest = solve(replace(problem, priorities=None), "exhaustive")

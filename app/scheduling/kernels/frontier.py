@@ -290,6 +290,8 @@ def frontier_pursuit(
     rounds = 0
     paths = max(1, PATHS * starts * MAX_POINTS // max(MAX_POINTS, devices))
     for start in range(paths):
+        if stop[0]:
+            break
         # Everyone who can be served alone at some tolerance begins.
         rescale(frontier, state, 2.0 * widest * widest)
         rounds += follow(frontier, state, begin(state, random, start, given), stop)

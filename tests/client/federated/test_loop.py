@@ -78,18 +78,31 @@ def test_auto_takes_the_best_point_of_each_round(scheduler, tmp_path):
         assert record.computation_error == best.computation_error
 
 
+class Watched:
+    """A scheduler that remembers the priorities it was asked with."""
+
+    def __init__(self, scheduler):
+        self._scheduler, self.priorities = scheduler, []
+
+    def schedule(self, channels, **options):
+        self.priorities.append(options["priorities"])
+        return self._scheduler.schedule(channels, **options)
+
+
 def test_priorities_by_age_and_weight(scheduler, tmp_path):
     policies = ("dual_pursuit", "dual_pursuit:priorities=age", "dual_pursuit:priorities=weight")
-    experiment = replace(
-        SMALL, policies=policies, gammas_db=(0.0,), seeds=(0,), rounds=6, coherence=6
-    )
-    records = compare(experiment, scheduler, tmp_path)
-    heard = {
-        policy: set().union(*(r.active for r in records if r.policy == policy))
-        for policy in policies
-    }
-    # In a static channel the same devices are heard again and again, unless the others age.
-    assert heard["dual_pursuit"] < heard["dual_pursuit:priorities=age"]
+    experiment = replace(SMALL, policies=policies, gammas_db=(15.0,), seeds=(0,), rounds=4)
+    watched = Watched(scheduler)
+    records = compare(experiment, watched, tmp_path)
+    weights = Setting(experiment, build("digits", None, 120, 1), 0).weights
+    assert watched.priorities[:4] == [None] * 4
+    for number in range(4):
+        np.testing.assert_array_equal(
+            watched.priorities[4 + number], ages(6, records[4 : 4 + number])
+        )
+        np.testing.assert_array_equal(watched.priorities[8 + number], weights)
+    # Otherwise nobody has aged.
+    assert np.ptp(watched.priorities[7]) > 0
     with pytest.raises(ValueError, match="one of age, weight"):
         compare(
             replace(experiment, policies=("auto:priorities=luck",)), scheduler, tmp_path / "other"
