@@ -48,6 +48,7 @@ class Settings(BaseSettings):
         description="How long after SIGTERM requests are still taken, with `/health/ready` at 503.",
     )
     docs: bool = Field(default=True, description="Whether `/docs` and `/openapi.json` are served.")
+    page: bool = Field(default=True, description="Whether the page at `/` is served.")
     metrics: bool = Field(default=True, description="Whether `/metrics` is served.")
     tracing: bool = Field(
         default=False,
