@@ -75,7 +75,8 @@ export class Cell {
       const [x, y] = round.positions[device];
       if (verdict.bounced?.[device] && round.surface) {
         const [left, up] = round.surface.place;
-        bounce.push(`M${x} ${-y}L${left} ${-up}L0 0`);
+        if (!bounce.length) bounce.push(`M${left} ${-up}L0 0`);
+        bounce.push(`M${x} ${-y}L${left} ${-up}`);
       } else straight.push(`M${x} ${-y}L0 0`);
     });
     set(rays.children[0], { d: straight.join("") });

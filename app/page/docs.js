@@ -1,5 +1,10 @@
 // Swagger UI on the service's own document.
 
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+dark.addEventListener("change", follow);
+follow();
+
 SwaggerUIBundle({
   url: "openapi.json",
   dom_id: "#swagger-ui",

@@ -106,7 +106,7 @@ export class Panel {
     this.#read("limit", `tolerated ${digits(gammaOf(round.state))}`);
     this.#read("power", digits(answer.power_factor));
     this.#read("solver", solver === null ? "–" : `${digits(solver)} ms`);
-    this.#read("total", `${digits(total)} ms with the way here`);
+    this.#read("total", `${digits(total)} ms in total`);
     const nobody = "At this tolerance nobody can be served.";
     const missed = "Everyone transmits, but the error is above the tolerance.";
     const truth = feasible ? "" : active.length ? missed : nobody;
