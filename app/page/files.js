@@ -33,7 +33,7 @@ export function fromText(text) {
   } catch (error) {
     throw new Error(`This is not JSON: ${error.message}`);
   }
-  const body = given.channels ?? given.direct ?? given;
+  const body = given?.channels ?? given?.direct ?? given ?? {};
   const found = checked(rounds(body.data ? unpacked(body) : nested(body)));
   if (Number.isFinite(given.gamma_db)) found.gamma = given.gamma_db;
   if (given.gamma > 0) found.gamma = 10 * Math.log10(given.gamma);

@@ -158,8 +158,9 @@ let asking = false;
 async function askAgainWithKey(error) {
   if (asking) return;
   asking = true;
-  if (await askForKey(error)) await start();
+  const given = await askForKey(error);
   asking = false;
+  if (given) start();
 }
 
 /** Learn which algorithms there are, then begin. */

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from lab.browser import FLAGS, chromium
 from tests.browser.visits import Visit
@@ -20,7 +20,9 @@ AXE = "axe-core@4"
 def browser() -> Iterator[Browser]:
     executable = chromium()
     if executable is None:
-        pytest.skip("THE PAGE IS NOT TESTED: there is no Chromium (Debian: apt-get install chromium)")
+        pytest.skip(
+            "THE PAGE IS NOT TESTED: there is no Chromium (Debian: apt-get install chromium)"
+        )
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=executable, args=FLAGS)
         yield opened
@@ -34,13 +36,26 @@ def visit(browser: Browser, service_url: str) -> Iterator[Visit]:
         yield visiting
 
 
+@pytest.fixture(scope="package")
+def modules(browser: Browser, service_url: str) -> Iterator[Page]:
+    """Return a page from which the page's modules can be imported by themselves."""
+    page = browser.new_page()
+    page.goto(f"{service_url}/health/live")
+    yield page
+    page.close()
+
+
 @pytest.fixture(scope="session")
 def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the source of axe-core, which finds faults of accessibility."""
     folder: Path = tmp_path_factory.mktemp("axe")
     try:
         subprocess.run(
-            ["npm", "pack", "--silent", AXE], cwd=folder, check=True, capture_output=True, timeout=60
+            ["npm", "pack", "--silent", AXE],
+            cwd=folder,
+            check=True,
+            capture_output=True,
+            timeout=60,
         )
     except (OSError, subprocess.SubprocessError) as error:
         if "CI" in os.environ:

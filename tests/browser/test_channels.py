@@ -1,4 +1,4 @@
-"""The channels that the page computes are those of the paper's network, as the client computes them."""
+"""The page computes the channels of the paper's network as the client does."""
 
 import copy
 from dataclasses import replace
@@ -8,14 +8,15 @@ import pytest
 
 from airsched_client.federated.channels import Network, NetworkParameters
 
-COMPUTE = """async ({positions, deviations, reference, antennas, elements, surface, paper, drawn}) => {
+COMPUTE = """async (given) => {
+  const { positions, deviations, reference, antennas, elements, surface, paper, drawn } = given;
   const { PAPER, links, surfaceToServer } = await import("/page/channels.js");
   const model = { ...PAPER, ...paper };
   const exponents = [model.pathLossExponent, model.surfaceExponent];
   const plain = ({ real, imag }) => ({ real: [...real], imag: [...imag] });
-  const found = {
-    direct: plain(links(positions, deviations, antennas, exponents[0], reference, drawn.direct, model)),
-  };
+  const direct = links(
+    positions, deviations, antennas, exponents[0], reference, drawn.direct, model);
+  const found = { direct: plain(direct) };
   if (elements) {
     const seen = positions.map(([x, y]) => [x - surface[0], y - surface[1]]);
     found.devices_to_irs = plain(
@@ -44,7 +45,7 @@ def drawn(rng, rows, columns):
     ],
     ids=["paper", "one", "many antennas", "surface", "dense surface"],
 )
-def test_channels_agree_on_the_same_numbers(visit, parameters):
+def test_channels_agree_on_the_same_numbers(modules, parameters):
     rng = np.random.default_rng(17)
     network = Network(parameters, rng)
     again = copy.deepcopy(rng)
@@ -58,8 +59,7 @@ def test_channels_agree_on_the_same_numbers(visit, parameters):
         numbers["irs_to_server"] = drawn(again, parameters.antennas, parameters.elements)
         numbers["devices_to_irs"] = drawn(again, parameters.elements, parameters.devices)
     azimuth = np.radians(parameters.irs_azimuth)
-    visit.page.goto(visit.url)
-    found = visit.page.evaluate(
+    found = modules.evaluate(
         COMPUTE,
         {
             "positions": network.positions.tolist(),
@@ -86,9 +86,8 @@ def test_channels_agree_on_the_same_numbers(visit, parameters):
     assert len(found) == (3 if parameters.elements else 1)
 
 
-def test_the_constants_are_those_of_the_client(visit):
-    visit.page.goto(visit.url)
-    paper = visit.page.evaluate('async () => (await import("/page/channels.js")).PAPER')
+def test_the_constants_are_those_of_the_client(modules):
+    paper = modules.evaluate('async () => (await import("/page/channels.js")).PAPER')
     parameters = NetworkParameters()
     assert paper == {
         "innerRadius": parameters.inner_radius,
@@ -101,11 +100,10 @@ def test_the_constants_are_those_of_the_client(visit):
     }
 
 
-def test_places_and_fading_have_the_model_s_statistics(visit):
+def test_places_and_fading_have_the_model_s_statistics(modules):
     """Places uniform by area, fading with the mean and covariance that the client states."""
-    visit.page.goto(visit.url)
-    places = visit.page.evaluate(
-        'async () => (await import("/page/channels.js")).place(4000, 5).positions'
+    places = modules.evaluate(
+        'async () => (await import("/page/channels.js")).place(1500, 5).positions'
     )
     distances = np.hypot(*np.transpose(places))
     shares = (distances**2 - 10**2) / (100**2 - 10**2)
@@ -113,13 +111,13 @@ def test_places_and_fading_have_the_model_s_statistics(visit):
     for uniform in (shares, azimuths):
         ordered = np.sort(uniform)
         # Kolmogorov and Smirnov: 1.63/√n is exceeded once in a hundred seeds.
-        assert np.abs(ordered - (np.arange(4000) + 0.5) / 4000).max() < 1.63 / np.sqrt(4000)
+        assert np.abs(ordered - (np.arange(1500) + 0.5) / 1500).max() < 1.63 / np.sqrt(1500)
     parameters = replace(NetworkParameters(), devices=2, antennas=3)
     network = Network(parameters, np.random.default_rng(3))
-    rounds = visit.page.evaluate(
+    rounds = modules.evaluate(
         """async (network) => {
           const { fade } = await import("/page/channels.js");
-          return Array.from({ length: 4000 }, (_, seed) => {
+          return Array.from({ length: 1500 }, (_, seed) => {
             const { real, imag } = fade(network, 3, seed).direct;
             return [[...real], [...imag]];
           });
@@ -134,8 +132,8 @@ def test_places_and_fading_have_the_model_s_statistics(visit):
     samples = samples.reshape(-1, 3, 2)
     mean, covariance = network.mean_and_covariance()
     scale = np.sqrt(network.path_loss(np.hypot(*network.positions.T), 3.0))
-    assert np.abs((samples.mean(axis=0) - mean) / scale).max() < 4 / np.sqrt(4000)
+    assert np.abs((samples.mean(axis=0) - mean) / scale).max() < 4 / np.sqrt(1500)
     for device in range(2):
         centred = samples[:, :, device] - mean[:, device]
         found = centred.T @ centred.conj() / len(centred)
-        assert np.abs(found - covariance[device]).max() < 4 / np.sqrt(4000) * scale[device] ** 2
+        assert np.abs(found - covariance[device]).max() < 4 / np.sqrt(1500) * scale[device] ** 2

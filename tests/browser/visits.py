@@ -1,13 +1,21 @@
 """One visit to the page, as a person sees it, and everything that the browser complained about."""
 
+import base64
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request
 
 ANSWERED = "[data-panel={panel}][data-state=answered]"
+FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 REFUSED = "the server responded with a status of"
 UNREACHABLE = "net::ERR_CONNECTION"
+
+
+def unpacked(value: dict[str, Any]) -> np.ndarray:
+    """Return a complex array that the page packed."""
+    return np.frombuffer(base64.b64decode(value["data"]), "<c16").reshape(value["shape"])
 
 
 class Visit:
@@ -49,10 +57,8 @@ class Visit:
                 if not any(known in text for known in self._expected)
             ]
             assert not unexpected
-            foreign = {request.url for request in self.requests} - {
-                request.url for request in self.requests if request.url.startswith(self.url + "/")
-            }
-            assert not foreign
+            origins = {"/".join(request.url.split("/")[:3]) for request in self.requests}
+            assert origins == {self.url}
 
     def _hear(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
@@ -70,6 +76,8 @@ class Visit:
 
     def answered(self, *panels: str) -> None:
         """Wait until everything that was asked for is drawn."""
+        # What changes several times per frame is asked for in the next.
+        self.page.evaluate(FRAMES)
         for panel in panels or ("first",):
             self.page.wait_for_selector(ANSWERED.format(panel=panel))
 
