@@ -12,7 +12,6 @@ const WAIT = 120;
 /** Keeps the curves of both panels; `drawn(points)` hears of {panel: [[γ in dB, devices], …]}. */
 export class Curves {
   #latest = newest();
-  #points = {};
   #drawn;
   #failed;
 
@@ -24,22 +23,22 @@ export class Curves {
   /** Ask anew for the curves of `choices`, {panel: {algorithm, endpoints}}. */
   async ask(round, choices) {
     await this.#latest(async (signal) => {
-      try {
-        await pause(WAIT, signal);
-        this.#points = {};
-        for (const [panel, { algorithm, endpoints }] of Object.entries(choices)) {
-          for await (const points of curve(round, algorithm, endpoints, signal)) {
-            if (signal.aborted) return;
-            this.#points[panel] = points;
-            this.#drawn(this.#points);
-          }
-        }
-        this.#failed("");
-      } catch (error) {
+      const points = {};
+      this.#failed("");
+      await pause(WAIT, signal).catch(() => {});
+      for (const [panel, { algorithm, endpoints }] of Object.entries(choices)) {
         if (signal.aborted) return;
-        this.#drawn(this.#points);
-        // The panels say when the service is away or wants a key.
-        this.#failed([0, 401].includes(error.status) ? "" : error.message);
+        try {
+          for await (const found of curve(round, algorithm, endpoints, signal)) {
+            if (signal.aborted) return;
+            points[panel] = found;
+            this.#drawn(points);
+          }
+        } catch (error) {
+          if (signal.aborted) return;
+          this.#drawn(points);
+          this.#failed(error.message, panel);
+        }
       }
     });
   }

@@ -18,11 +18,14 @@ let given = null;
 let algorithms = [];
 let current = null;
 const panels = {};
-const curves = new Curves(drawCurves, (message) => {
-  find("#curve-error").textContent = message;
-  find("#curve-error").hidden = !message;
+const curves = new Curves(drawCurves, (message, panel) => {
+  // If the panel has no answer either, it says why.
+  const shown = message && panels[panel]?.answer ? message : "";
+  find("#curve-error").textContent = shown;
+  find("#curve-error").hidden = !shown;
 });
 let points = {};
+let marked = null;
 const chart = new Chart(find("#curve"), find("#legend"), (gamma) => change({ gamma: limited("gamma", gamma) }));
 
 // What the panels tell.
@@ -39,19 +42,19 @@ const hear = {
   removed: () => compare(""),
   moved(device, at) {
     state.moved.set(device, within(at));
+    marked = device;
     change({});
-    hear.marked(device);
   },
   restored(device) {
     state.moved.delete(device);
     change({});
-    hear.marked(device);
   },
   surfaceMoved(at) {
     [state.surface.x, state.surface.y] = within(at);
     change({});
   },
   marked(device) {
+    marked = device;
     const told = Object.values(panels).map((panel) => panel.words(device));
     // The second sentence need not say again which device it is and where.
     const rest = told.slice(1).map((words) => words.replace(/^[^:]*: /, ""));
@@ -59,7 +62,9 @@ const hear = {
     for (const panel of Object.values(panels)) panel.mark(device);
   },
   answered(panel, answeredRound) {
-    if (answeredRound === current) drawCurves(points);
+    if (answeredRound !== current) return;
+    drawCurves(points);
+    if (marked !== null) hear.marked(Math.min(marked, current.positions.length - 1));
     announce();
   },
   refused: askAgainWithKey,
@@ -149,9 +154,11 @@ function announce() {
   }, 700);
 }
 
-function said(text) {
+let saying = 0;
+function said(text, milliseconds = 2500) {
+  clearTimeout(saying);
   find("#said").textContent = text;
-  setTimeout(() => (find("#said").textContent = ""), 2500);
+  saying = setTimeout(() => said("", 1e9), milliseconds);
 }
 
 let asking = false;
@@ -166,11 +173,12 @@ async function askAgainWithKey(error) {
 /** Learn which algorithms there are, then begin. */
 async function start() {
   try {
-    const { answer } = await insist("algorithms", null, null, ({ message }) => said(message));
+    const { answer } = await insist("algorithms", null, null, ({ message }) => said(message, 1e9));
     algorithms = answer.algorithms;
+    said("");
   } catch (error) {
     if (error.status === 401) return askAgainWithKey(error);
-    return said(`${error.title}: ${error.message}`);
+    return said(`${error.title}: ${error.message}`, 1e9);
   }
   document.body.dataset.state = "started";
   compare(state.second);

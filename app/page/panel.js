@@ -48,7 +48,10 @@ export class Panel {
     this.#shown = shown;
     const select = find("select", this.#element);
     select.replaceChildren(
-      ...algorithms.map(({ name }) => html("option", { value: name, selected: name === chosen }, title(name))),
+      ...algorithms.map(({ name, max_devices: most }) => {
+        const limit = most ? ` (up to ${most} devices)` : "";
+        return html("option", { value: name, selected: name === chosen }, title(name) + limit);
+      }),
     );
     const { summary, parameters } = algorithms.find(({ name }) => name === chosen);
     find(".summary", this.#element).textContent = summary;

@@ -16,8 +16,12 @@ export function round(state, given) {
 
 function fromFile(state, given) {
   const direct = given.rounds[Math.min(state.round ?? 0, given.rounds.length - 1)];
-  const strength = Math.max(...energies(direct)) / direct.rows || 1;
-  const reference = PAPER.innerRadius;
+  const levels = energies(direct).map((energy) => energy / direct.rows);
+  const strength = Math.max(...levels) || 1;
+  // The weakest at the edge, and the strongest not too close.
+  const { innerRadius, outerRadius, pathLossExponent } = PAPER;
+  const nearest = outerRadius * (Math.min(...levels) / strength) ** (1 / pathLossExponent);
+  const reference = Math.min(Math.max(nearest, innerRadius), 0.6 * outerRadius);
   const positions = given.positions ?? apparent(direct, strength, reference);
   return { state, positions, channels: { direct }, surface: null, reference, strength, given };
 }
