@@ -32,6 +32,7 @@ export class Cell {
     rings.append(
       ...[50, 100].map((radius) => svg("text", { class: "scale", x: 1.5, y: radius - 2 }, `${radius} m`)),
     );
+    set(beam, { "clip-path": "url(#edge)" });
     beam.append(svg("path", { class: "beam" }));
     rays.append(svg("path", { class: "ray" }), svg("path", { class: "ray bounce" }));
     surface.append(

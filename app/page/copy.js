@@ -10,7 +10,7 @@ export const copyable = { curl, python };
 
 /** From a file of its own ("here document"): a shell takes arguments of limited length only. */
 export function curl({ path, body }) {
-  const authorised = key.get() ? ` \\\n  -H "Authorization: Bearer $AIRSCHED_KEY"` : "";
+  const authorised = key.get() ? ` \\\n  -H "Authorization: Bearer $API_KEY"` : "";
   return `curl -s ${address(path)} -H 'Content-Type: application/json'${authorised} -d @- <<'JSON'
 ${JSON.stringify(body)}
 JSON
@@ -23,7 +23,7 @@ export function python({ path, body }) {
     .filter(([name]) => !arrays.includes(name))
     .map(([name, value]) => `        ${name}=${literal(value)},\n`)
     .join("");
-  const authorised = key.get() ? ', api_key=os.environ["AIRSCHED_KEY"]' : "";
+  const authorised = key.get() ? ', api_key=os.environ["API_KEY"]' : "";
   return `import base64
 ${key.get() ? "import os\n" : ""}
 import numpy as np

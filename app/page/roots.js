@@ -1,8 +1,10 @@
 // Square roots of symmetric positive semidefinite matrices, by Jacobi's eigenvalue method.
 
 const SWEEPS = 40;
+const NEGLIGIBLE = 1e-17;
+/** Beside a diagonal of ones. */
 
-/** Return the symmetric root of a symmetric matrix; eigenvalues that rounding left negative count as 0. */
+/** Return the symmetric root of a correlation matrix, symmetric with a diagonal of ones; eigenvalues that rounding left negative count as 0. */
 export function symmetricRoot(matrix, size) {
   const { values, vectors } = eigen(Float64Array.from(matrix), size);
   const root = new Float64Array(size * size);
@@ -22,7 +24,7 @@ export function symmetricRoot(matrix, size) {
 function eigen(a, size) {
   const vectors = new Float64Array(size * size);
   for (let index = 0; index < size; index++) vectors[index * size + index] = 1;
-  for (let sweep = 0; sweep < SWEEPS && offDiagonal(a, size) > 1e-30 * size; sweep++) {
+  for (let sweep = 0; sweep < SWEEPS && largestOffDiagonal(a, size) >= NEGLIGIBLE; sweep++) {
     for (let p = 0; p < size - 1; p++) {
       for (let q = p + 1; q < size; q++) rotate(a, vectors, size, p, q);
     }
@@ -30,18 +32,20 @@ function eigen(a, size) {
   return { values: Float64Array.from({ length: size }, (_, k) => a[k * size + k]), vectors };
 }
 
-function offDiagonal(a, size) {
-  let total = 0;
+function largestOffDiagonal(a, size) {
+  let largest = 0;
   for (let row = 1; row < size; row++) {
-    for (let column = 0; column < row; column++) total += a[row * size + column] ** 2;
+    for (let column = 0; column < row; column++) {
+      largest = Math.max(largest, Math.abs(a[row * size + column]));
+    }
   }
-  return total;
+  return largest;
 }
 
 /** Annihilate the entry (p, q) by a rotation of both. */
 function rotate(a, vectors, size, p, q) {
   const entry = a[p * size + q];
-  if (Math.abs(entry) < 1e-300) return;
+  if (Math.abs(entry) < NEGLIGIBLE) return;
   const theta = (a[q * size + q] - a[p * size + p]) / (2 * entry);
   const tangent = (theta < 0 ? -1 : 1) / (Math.abs(theta) + Math.sqrt(theta * theta + 1));
   const cosine = 1 / Math.sqrt(tangent * tangent + 1);
@@ -52,7 +56,8 @@ function rotate(a, vectors, size, p, q) {
 }
 
 function turn(values, first, second, cosine, sine) {
-  const [x, y] = [values[first], values[second]];
+  const x = values[first];
+  const y = values[second];
   values[first] = cosine * x - sine * y;
   values[second] = sine * x + cosine * y;
 }

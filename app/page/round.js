@@ -5,13 +5,22 @@ import { column, energies, packed, scaled } from "./complex.js";
 
 /** Return the round that a state describes; `given` are channels from a file, in place of the model's. */
 export function round(state, given) {
-  if (given) return fromFile(state, given);
-  const network = place(state.devices, state.places);
-  const positions = network.positions.map((at, device) => state.moved.get(device) ?? at);
-  const { on, x, y, elements } = state.surface;
-  const surface = on ? { place: [x, y], elements } : null;
-  const channels = fade({ ...network, positions }, state.antennas, state.fading, surface);
-  return { state, positions, channels, surface, reference: network.reference, strength: 1 };
+  return { state, ...(given ? fromFile(state, given) : modelled(state)) };
+}
+
+let last = { key: "" };
+
+/** Remembers the last one: most changes, such as of γ, leave the channels as they are. */
+function modelled({ devices, antennas, places, fading, moved, surface: { on, x, y, elements } }) {
+  const key = JSON.stringify([devices, antennas, places, fading, [...moved], on && [x, y, elements]]);
+  if (key !== last.key) {
+    const network = place(devices, places);
+    const positions = network.positions.map((at, device) => moved.get(device) ?? at);
+    const surface = on ? { place: [x, y], elements } : null;
+    const channels = fade({ ...network, positions }, antennas, fading, surface);
+    last = { key, round: { positions, channels, surface, reference: network.reference, strength: 1 } };
+  }
+  return last.round;
 }
 
 function fromFile(state, given) {
@@ -23,7 +32,7 @@ function fromFile(state, given) {
   const nearest = outerRadius * (Math.min(...levels) / strength) ** (1 / pathLossExponent);
   const reference = Math.min(Math.max(nearest, innerRadius), 0.6 * outerRadius);
   const positions = given.positions ?? apparent(direct, strength, reference);
-  return { state, positions, channels: { direct }, surface: null, reference, strength, given };
+  return { positions, channels: { direct }, surface: null, reference, strength, given };
 }
 
 /** Return where devices with these channels would be in the paper's cell: direction and strength. */

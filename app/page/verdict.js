@@ -41,8 +41,15 @@ function reflections({ irsToServer, devicesToIrs }, phases) {
   return product(columnsTimes(irsToServer, phases), devicesToIrs);
 }
 
+const ALONE = new WeakMap();
+
 /** Return the largest ‖h_k + T diag(g_k) μ‖² found for every device, with the surface to itself. */
-function bestAlone({ direct, irsToServer, devicesToIrs }) {
+function bestAlone(channels) {
+  if (!ALONE.has(channels)) ALONE.set(channels, tunedForEach(channels));
+  return ALONE.get(channels);
+}
+
+function tunedForEach({ direct, irsToServer, devicesToIrs }) {
   return Array.from({ length: direct.columns }, (_, device) => {
     const straight = column(direct, device);
     const paths = columnsTimes(irsToServer, column(devicesToIrs, device));

@@ -38,7 +38,7 @@ def test_a_key_is_asked_for_and_kept_for_the_tab_only(browser):
         expect(page.locator("#said")).to_have_text("Copied.")
         command = page.evaluate("navigator.clipboard.readText()")
         assert "right" not in command
-        assert "Bearer $AIRSCHED_KEY" in command
+        assert "Bearer $API_KEY" in command
         other = page.context.new_page()
         other.goto(url)
         expect(other.locator("#key")).to_be_visible()
