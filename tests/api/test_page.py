@@ -19,7 +19,7 @@ FILES = ROOT / "app" / "page"
 def test_a_strict_policy_comes_with_the_document_and_with_all_it_loads(client, path):
     document = client.get(path)
     assert document.headers["content-type"] == "text/html; charset=utf-8"
-    loaded = re.findall(r'(?:src|href)="([^"#]+\.\w+)"', document.text)
+    loaded = re.findall(r'(?:src|href)="((?:page|docs)/[^"]+)"', document.text)
     assert len(loaded) >= 3
     for answer in [document, *(client.get(f"/{name}") for name in loaded)]:
         assert answer.status_code == 200

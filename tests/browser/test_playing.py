@@ -50,10 +50,8 @@ def test_a_larger_tolerance_serves_more_and_the_counts_are_the_service_s(visit):
     page.locator("#gamma").focus()
     page.keyboard.press("End")
     visit.answered()
-    page.wait_for_function(
-        "Number(document.querySelector('[data-reading=active]').textContent) > 15"
-    )
     assert few < 3
+    assert len(visit.devices()) > 15
     assert len(visit.devices()) == int(visit.reading("active"))
     assert page.locator("output[for=gamma]").inner_text() == "40 dB"
 

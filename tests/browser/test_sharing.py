@@ -1,6 +1,7 @@
 """Links, copied requests, channels from elsewhere, the curve."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -27,7 +28,7 @@ def test_a_link_shows_the_same_picture(visit):
     visit.answered("first", "second")
     visit.drag(2, (30, -40))
     visit.answered("first", "second")
-    page.wait_for_function("location.hash.includes('moved=2,30')")
+    expect(page).to_have_url(re.compile("moved=2,30"))
     shown = visit.devices(), visit.devices(panel="second"), visit.reading("error")
     address = page.url
     page.goto("about:blank")
