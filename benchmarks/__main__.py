@@ -10,6 +10,7 @@ from benchmarks import (
     isolation,
     kernels,
     overload,
+    page,
     routes,
     selection,
 )
@@ -24,6 +25,7 @@ BENCHMARKS = {
     "isolation": isolation.main,
     "overload": overload.main,
     "client": client.main,
+    "page": page.main,
 }
 
 
