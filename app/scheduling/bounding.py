@@ -84,18 +84,19 @@ def prove(problem: Problem, known: int, stop: MaskArray, spent: MaskArray = _NEV
     sizes = np.sum(np.abs(rows[:searched]) ** 2, axis=1)
     upper = max(known, strong + _root(rows[:searched], sizes, known + 1 - strong, stop, spent))
     reach = pairwise_reach(rows[:searched], sizes)
-    receiver = np.zeros(problem.antennas, np.complex128)
-    nodes = 0
-    while upper > known:
-        outcome, visited, _ = search(rows, searched, sizes, reach, upper, receiver, stop, spent)
+    best, nodes = np.zeros(problem.antennas, np.complex128), 0
+    stopped: Stopped = "converged"
+    given = known
+    while upper > known and stopped == "converged":
+        outcome, known, visited = search(
+            rows, searched, sizes, reach, upper, known, best, stop, spent
+        )
         nodes += visited
         if outcome == NONE:
             upper -= 1
-            continue
-        if outcome == FOUND and np.count_nonzero(problem.served(receiver)) >= upper:
-            return Proof(upper, receiver, nodes, "converged")
-        return Proof(upper, None, nodes, "limit" if outcome in (FOUND, LIMIT) else "deadline")
-    return Proof(upper, None, nodes, "converged")
+        elif outcome != FOUND:
+            stopped = "limit" if outcome == LIMIT else "deadline"
+    return Proof(upper, best if known > given else None, nodes, stopped)
 
 
 def _rows(problem: Problem) -> tuple[ComplexArray, int]:
@@ -123,7 +124,7 @@ def _root(
     node[HALF] = np.pi
     receiver = np.zeros(rows.shape[1], np.complex128)
     scalars = np.zeros(4)
-    _, bound, _ = relax(
+    _, bound = relax(
         rows, sizes, np.sqrt(sizes), node, scalars, target, PRECISION, receiver, stop, spent
     )
     return int(min(rows.shape[0], np.floor(bound)))

@@ -103,7 +103,7 @@ def relax(
     receiver: ComplexArray,
     stop: MaskArray,
     spent: MaskArray,
-) -> tuple[int, float, int]:
+) -> tuple[int, float]:
     """Lower the bound of a node until it is below ``target`` or can hardly get there.
 
     Parameters
@@ -125,7 +125,7 @@ def relax(
     Returns
     -------
     PRUNED if no receiver in the node serves ``target`` devices, otherwise OPEN or STOPPED; the
-    bound of the multipliers reached, which holds in any case; the number of steps.
+    bound of the multipliers reached, which holds in any case.
     """
     antennas = rows.shape[1]
     terms = list_terms(node, reach)
@@ -143,7 +143,7 @@ def relax(
     path = begin(rows, sizes, terms, node, scalars, y, space)
     if path == 0.0:
         receiver[:] = 0.0
-        return OPEN, math.inf, 0
+        return OPEN, math.inf
     logarithms = antennas + 1 + count - terms.free
     for i in range(count):
         logarithms += terms.most[i] < math.inf
@@ -152,9 +152,9 @@ def relax(
         dual = dual_value(terms, y)
         bound = dual + rounding(sizes, terms, y, antennas)
         if bound < target:
-            return PRUNED, bound, steps
+            return PRUNED, bound
         if stop[0] or spent[0]:
-            return STOPPED, bound, steps
+            return STOPPED, bound
         if steps == _MOST_STEPS:
             break
         steps += 1
@@ -191,9 +191,10 @@ def relax(
         if step <= _LEAST_STEP:
             barrier(rows, terms, y, path, space)
             break
-        y[:] = trial
+        for i in range(count + 2):
+            y[i] = trial[i]
     invert(space)
     for n in range(antennas):
         receiver[n] = space.inverse[n + 1, 0] / space.inverse[0, 0].real
     store(terms, y, path, node, scalars)
-    return OPEN, bound, steps
+    return OPEN, bound

@@ -132,9 +132,27 @@ def push(
     stack: RealArray, stack_scalars: RealArray, top: int, node: RealArray, scalars: RealArray
 ) -> int:
     """Put a copy of a node on the stack; return its new height."""
-    stack[top] = node
-    stack_scalars[top] = scalars
+    # Copied one by one: numba would compile the text of errors about shapes as well.
+    for row in range(node.shape[0]):
+        for k in range(node.shape[1]):
+            stack[top, row, k] = node[row, k]
+    for i in range(scalars.shape[0]):
+        stack_scalars[top, i] = scalars[i]
     return top + 1
+
+
+@compiled
+def pop(
+    stack: RealArray, stack_scalars: RealArray, top: int, node: RealArray, scalars: RealArray
+) -> int:
+    """Take a node from the stack; return its new height."""
+    top -= 1
+    for row in range(node.shape[0]):
+        for k in range(node.shape[1]):
+            node[row, k] = stack[top, row, k]
+    for i in range(scalars.shape[0]):
+        scalars[i] = stack_scalars[top, i]
+    return top
 
 
 @compiled
@@ -200,17 +218,29 @@ def gather(rows: ComplexArray, receiver: ComplexArray, level: float, into: Index
 
 
 @compiled
-def serves(rows: ComplexArray, receiver: ComplexArray, target: int, stop: MaskArray) -> bool:
-    """Return whether ``receiver``, its level raised in place, serves ``target`` devices."""
+def improve(
+    rows: ComplexArray, receiver: ComplexArray, known: int, best: ComplexArray, stop: MaskArray
+) -> int:
+    """Raise the level of a receiver that nearly serves more than ``known`` devices.
+
+    Returns
+    -------
+    The number of devices that ``best`` serves, which is the raised receiver if it serves more.
+    """
     if not squared_norm(receiver) > 0.0:
-        return False
+        return known
     members = np.empty(rows.shape[0], np.int64)
     near = gather(rows, receiver, 1.0 - _NEAR, members)
-    if near < target:
-        return False
+    if near <= known:
+        return known
     minimise_norm(rows.copy(), members[:near], receiver, 1e-7, 100 * near, stop, 1.0 + _LEVEL)
+    served = gather(rows, receiver, 1.0 + _LEVEL, members)
+    if served <= known:
+        return known
     normalise(receiver)
-    return gather(rows, receiver, 1.0 + _LEVEL, members) >= target
+    for n in range(best.shape[0]):
+        best[n] = receiver[n]
+    return served
 
 
 @compiled
@@ -220,7 +250,8 @@ def search(
     sizes: RealArray,
     reach: RealArray,
     target: int,
-    receiver: ComplexArray,
+    known: int,
+    best: ComplexArray,
     stop: MaskArray,
     spent: MaskArray,
 ) -> tuple[int, int, int]:
@@ -232,55 +263,58 @@ def search(
         (K, N) scaled channels a. The bound counts all but the first ``searched`` as served.
     sizes, reach
         (L,) squared norms and (L, L) pairwise reach of the first L = ``searched``.
-    receiver
-        (N,) receives the one found.
+    known
+        How many devices are known to be served, less than ``target``.
+    best
+        (N,) receives any receiver that serves more.
     stop, spent
         (1,) masks; the search ends when either becomes true.
 
     Returns
     -------
-    NONE, FOUND, INTERRUPTED or LIMIT; the numbers of nodes and of Newton steps.
+    NONE, FOUND, INTERRUPTED or LIMIT; the number now known to be served, and of nodes.
     """
     counted = target - (rows.shape[0] - searched)
     few = rows[:searched]
     # Every level of the tree adds at most three; pages that are not used cost nothing.
     capacity = 64 + 16 * searched
     stack = np.empty((capacity, 5, searched))
-    stack_scalars = np.zeros((capacity, 4))
+    stack_scalars = np.empty((capacity, 4))
     node, scalars = np.zeros((5, searched)), np.zeros(4)
     node[HALF] = math.pi
     most = np.empty(searched)
+    receiver = np.empty(rows.shape[1], np.complex128)
     top = push(stack, stack_scalars, 0, node, scalars)
-    nodes = steps = 0
+    nodes = 0
     while top > 0:
-        top -= 1
-        node[:] = stack[top]
-        scalars[:] = stack_scalars[top]
+        top = pop(stack, stack_scalars, top, node, scalars)
         if not settle(node, reach, counted):
             continue
         largest_responses(node, sizes, reach, most)
-        outcome, bound, used = relax(
+        outcome, bound = relax(
             few, sizes, most, node, scalars, counted, PRECISION, receiver, stop, spent
         )
         nodes += 1
-        steps += used
         if outcome == PRUNED:
             continue
         if outcome == STOPPED:
-            return INTERRUPTED, nodes, steps
+            return INTERRUPTED, known, nodes
         referenced = False
         for k in range(searched):
             referenced |= node[STATUS, k] == IN and node[HALF, k] == 0.0
             if node[STATUS, k] == UNDECIDED and bound - (1.0 - node[GAIN, k]) < counted - _PAD:
                 node[STATUS, k] = IN
-        k = most_promising(node, few, receiver) if referenced else weakest(node, sizes)
-        phase = math.inf
-        if referenced and k >= 0:
-            value = response(rows, k, receiver)
-            phase = math.atan2(value.imag, value.real)
-        if referenced and serves(rows, receiver, target, stop):
-            return FOUND, nodes, steps
+        k, phase = weakest(node, sizes), math.inf
+        if referenced:
+            # Without a reference the relaxation's receiver is zero.
+            k = most_promising(node, few, receiver)
+            if k >= 0:
+                value = response(rows, k, receiver)
+                phase = math.atan2(value.imag, value.real)
+            known = improve(rows, receiver, known, best, stop)
+            if known >= target:
+                return FOUND, known, nodes
         if k < 0 or top + 4 > capacity:
-            return LIMIT, nodes, steps
+            return LIMIT, known, nodes
         top = split(k, phase, node, scalars, stack, stack_scalars, top)
-    return NONE, nodes, steps
+    return NONE, known, nodes
