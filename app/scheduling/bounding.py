@@ -25,14 +25,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from app.scheduling.kernels.dual import dual_pursuit
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE
 from app.scheduling.kernels.node_bound import HALF
 from app.scheduling.kernels.node_relaxation import relax
 from app.scheduling.kernels.node_search import FOUND, LIMIT, NONE, PRECISION, search
 from app.scheduling.kernels.reach import UNIT_ROUNDOFF, pairwise_reach
 from app.scheduling.problem import Problem
-from app.scheduling.scheduler import Stopped
-from app.scheduling.types import ComplexArray, MaskArray
+from app.scheduling.scheduler import Context, Stopped
+from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 STRONG = 1e6
 """Devices whose channel exceeds what they need by more than this factor count as served."""
@@ -40,6 +41,8 @@ STRONG = 1e6
 MOST_DEVICES = 256
 """Beyond this many devices, those that can be served alone are the bound: steps take too long."""
 
+_STARTS = 5
+_SEED_BITS = (1 << 64) - 1
 _NEVER = np.zeros(1, np.bool_)
 
 
@@ -62,6 +65,21 @@ class Proof(NamedTuple):
     receiver: ComplexArray | None
     nodes: int
     stopped: Stopped
+
+
+def pursue(problem: Problem, context: Context) -> tuple[ComplexArray, int]:
+    """Return a unit receiver found by dual pursuit, and how many devices it serves."""
+    # A copy, because the kernel is compiled for writable arrays.
+    given = np.zeros(0, np.complex128) if context.warm_start is None else context.warm_start.copy()
+    receiver, _, _ = dual_pursuit(
+        problem.channels,
+        np.sqrt(problem.required_gains),
+        given,
+        _STARTS,
+        np.uint64(context.seed & _SEED_BITS),
+        context.stop,
+    )
+    return receiver, int(np.count_nonzero(problem.served(receiver)))
 
 
 def prove(problem: Problem, known: int, stop: MaskArray, spent: MaskArray = _NEVER) -> Proof:
@@ -117,7 +135,7 @@ def _rows(problem: Problem) -> tuple[ComplexArray, int]:
 
 
 def _root(
-    rows: ComplexArray, sizes: np.ndarray, target: int, stop: MaskArray, spent: MaskArray
+    rows: ComplexArray, sizes: RealArray, target: int, stop: MaskArray, spent: MaskArray
 ) -> int:
     """Return the bound with nothing decided, at least ``target`` - 1."""
     node = np.zeros((5, rows.shape[0]))
