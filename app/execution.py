@@ -33,6 +33,7 @@ from app.scheduling import (
     SolveSpec,
     solve_specified,
 )
+from app.scheduling.stopping import flag_after
 from app.scheduling.types import MaskArray
 from app.workers import NICENESS, Job, Workers
 
@@ -117,13 +118,14 @@ class Executor:
             return schedules
         share = -(-len(problems) // self._processes.workers)
         stop = np.zeros(1, np.bool_)
+        until = time.monotonic() + deadline_seconds - GRACE_SECONDS
         runs = []
         for first in range(0, len(problems), share):
             part = problems[first : first + share]
             # One watch over the client is enough: when one part is abandoned, all are.
             watch = gone if first == 0 else None
             if spec.scheduler.pace == "slow":
-                job = Job(self._workers, partial(_solve_each, part, spec))
+                job = Job(self._workers, partial(_solve_until, part, spec, until))
                 runs.append(self._processes.run(job.run, job.end, deadline_seconds, watch))
             else:
                 work = partial(_solve_each, part, spec, stop)
@@ -134,7 +136,8 @@ class Executor:
 
     def _runs_inline(self, problems: Sequence[Problem | IrsProblem], spec: SolveSpec) -> bool:
         entries = problems[0].entries * len(problems)
-        return spec.scheduler.pace == "short" and entries <= self.inline_entries and not spec.polish
+        is_short = spec.scheduler.pace == "short" and not spec.polish and not spec.bound
+        return is_short and entries <= self.inline_entries
 
     def close(self) -> None:
         """Take no more work and wait for what is running."""
@@ -245,6 +248,16 @@ def _solve_each(
     problems: Sequence[Problem | IrsProblem], spec: SolveSpec, stop: MaskArray | None = None
 ) -> Schedules:
     return [solve_specified(problem, spec, stop) for problem in problems]
+
+
+def _solve_until(
+    problems: Sequence[Problem | IrsProblem], spec: SolveSpec, until: float
+) -> Schedules:
+    """Solve in a process of its own; end the proof of a bound before the process is killed."""
+    if not spec.bound:
+        return _solve_each(problems, spec)
+    with flag_after(until - time.monotonic()) as stop:
+        return _solve_each(problems, spec, stop)
 
 
 async def _all_or_none(runs: Sequence[Coroutine[Any, Any, Schedules]]) -> Sequence[Schedules]:

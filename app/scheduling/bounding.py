@@ -33,6 +33,7 @@ from app.scheduling.kernels.node_search import FOUND, LIMIT, NONE, PRECISION, se
 from app.scheduling.kernels.reach import UNIT_ROUNDOFF, pairwise_reach
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import Context, Stopped
+from app.scheduling.stopping import flag_after
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 STRONG = 1e6
@@ -68,10 +69,10 @@ class Proof(NamedTuple):
 
 
 def pursue(problem: Problem, context: Context) -> tuple[ComplexArray, int]:
-    """Return a unit receiver found by dual pursuit, and how many devices it serves."""
+    """Return a unit receiver found by dual pursuit, and how many devices it serves; 0 if none."""
     # A copy, because the kernel is compiled for writable arrays.
     given = np.zeros(0, np.complex128) if context.warm_start is None else context.warm_start.copy()
-    receiver, _, _ = dual_pursuit(
+    receiver, found, _ = dual_pursuit(
         problem.channels,
         np.sqrt(problem.required_gains),
         given,
@@ -79,7 +80,26 @@ def pursue(problem: Problem, context: Context) -> tuple[ComplexArray, int]:
         np.uint64(context.seed & _SEED_BITS),
         context.stop,
     )
-    return receiver, int(np.count_nonzero(problem.served(receiver)))
+    return receiver, int(np.count_nonzero(problem.served(receiver))) if found else 0
+
+
+def bounded(problem: Problem, served: int, context: Context, seconds: float) -> int:
+    """Return a proven bound on how many devices any receiver serves.
+
+    Parameters
+    ----------
+    served
+        How many devices some receiver serves.
+    context
+        Its stop flag ends the proof, its seed is that of a search for a better schedule.
+    seconds
+        How long the proof may take.
+    """
+    with flag_after(seconds) as spent:
+        if problem.devices <= MOST_DEVICES:
+            # Once the bound is attained, by whichever schedule, it cannot be lowered.
+            served = max(served, pursue(problem, context)[1])
+        return prove(problem, served, context.stop, spent).upper_bound
 
 
 def prove(problem: Problem, known: int, stop: MaskArray, spent: MaskArray = _NEVER) -> Proof:

@@ -4,15 +4,16 @@ from typing import Any
 
 import numpy as np
 
+from app.scheduling.bounding import bounded
 from app.scheduling.coordination import coordinated
 from app.scheduling.irs.problem import IrsProblem
 from app.scheduling.kernels import formulas
 from app.scheduling.polishing import polish as polished
 from app.scheduling.problem import Problem
 from app.scheduling.registry import schedulers_of
-from app.scheduling.schedule import Schedule, require_unbroken, tuned_problem
+from app.scheduling.schedule import Schedule, VerificationError, require_unbroken, tuned_problem
 from app.scheduling.scheduler import Context, Parameters
-from app.scheduling.specification import SolveSpec
+from app.scheduling.specification import BOUND_MS, SolveSpec
 from app.scheduling.types import MaskArray
 
 
@@ -80,10 +81,27 @@ def solve_specified(
     iterations, stopped = selection.iterations, selection.stopped
     if spec.polish and stop[0]:
         stopped = "deadline"
+    feasible = active.size > 0 and broken != formulas.TOLERANCE
+    if active.size > 0:
+        require_unbroken(broken, feasible=feasible, keeps_tolerance=scheduler.keeps_tolerance)
+    upper_bound = selection.upper_bound
+    if spec.bound and upper_bound is None:
+        served = active.size if feasible else 0
+        upper_bound = bounded(problem, served, context, (spec.bound_ms or BOUND_MS) / 1e3)
+    if feasible and upper_bound is not None and active.size > upper_bound:
+        raise VerificationError("more devices are served than were proven possible")
     if active.size == 0:
-        return Schedule(False, active, None, None, None, scalars, iterations, stopped, phases)
-    feasible = broken != formulas.TOLERANCE
-    require_unbroken(broken, feasible=feasible, keeps_tolerance=scheduler.keeps_tolerance)
+        nothing = (None, None, None)
+        return Schedule(False, active, *nothing, scalars, iterations, stopped, phases, upper_bound)
     return Schedule(
-        feasible, active, receiver, power_factor, error, scalars, iterations, stopped, phases
+        feasible,
+        active,
+        receiver,
+        power_factor,
+        error,
+        scalars,
+        iterations,
+        stopped,
+        phases,
+        upper_bound,
     )

@@ -1,11 +1,12 @@
 """The bound is never below what can be served, in floating point too, and it is attained."""
 
+import time
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from app.scheduling import Context, Problem, solve
+from app.scheduling import SCHEDULERS, Context, Problem, VerificationError, solve, solver
 from app.scheduling.bounding import MOST_DEVICES, STRONG, prove, pursue
 from app.scheduling.kernels.node_bound import (
     CENTRE,
@@ -165,7 +166,7 @@ def test_a_node_bounds_every_receiver_in_it():
         assert (np.abs(responses) <= most * (1 + 1e-9)).all()
         receiver = np.empty(4, np.complex128)
         outcome, bound = relax(
-            rows, sizes, most, node, scalars, 0.0, 1e-6, receiver, never(), never()
+            rows, sizes, most, node, scalars, 0, 1e-6, receiver, never(), never()
         )
         if responses.size:
             checked += 1
@@ -208,7 +209,7 @@ def test_the_bound_covers_its_rounding(size):
         node[STATUS, 1] = IN
         most = np.maximum(1.0, np.sqrt(sizes) * 1.0000001)
         receiver = np.empty(3, np.complex128)
-        _, bound = relax(rows, sizes, most, node, scalars, 0.0, 1e-9, receiver, never(), never())
+        _, bound = relax(rows, sizes, most, node, scalars, 0, 1e-9, receiver, never(), never())
         gain, cut = ([Fraction(x) for x in node[row]] for row in (GAIN, CUT))
         nu, sigma, tau = (Fraction(scalars[i]) for i in (NU, SIGMA, TAU))
         reach = [Fraction(x) for x in most]
@@ -256,7 +257,7 @@ def test_an_excluding_pair_is_pruned():
         np.sqrt(sizes),
         node,
         scalars,
-        2.0,
+        2,
         1e-3,
         np.empty(2, complex),
         never(),
@@ -284,3 +285,42 @@ def test_pursuit_counts_what_its_receiver_serves():
     (problem,) = iid_problems(1, 6, 20, -1, seed=29)
     receiver, known = pursue(problem, Context())
     assert known == problem.served(receiver).sum() > 10
+
+
+@pytest.mark.parametrize("name", sorted(SCHEDULERS))
+def test_bound_beside_every_algorithm(name):
+    """No schedule exceeds its bound, and those with the proven most are called optimal."""
+    rng = np.random.default_rng(30)
+    for gamma in (0.1, 0.6, 2.0):
+        problem = Problem(iid_channels(rng, 3, 9), rng.uniform(0.5, 1.5, 9), gamma, csi_error=0.05)
+        best = solve(problem, "exhaustive").active.size
+        plain = solve(problem, name)
+        schedule = solve(problem, name, bound=True, bound_ms=5e3)
+        np.testing.assert_array_equal(schedule.active, plain.active)
+        np.testing.assert_array_equal(schedule.transmit_scalars, plain.transmit_scalars)
+        assert schedule.upper_bound == best
+        assert schedule.optimal == (
+            schedule.active.size == best and schedule.feasible == (best > 0)
+        )
+        assert plain.upper_bound is None or name == "optimal"
+
+
+def test_a_schedule_above_its_bound_is_a_bug(monkeypatch):
+    (problem,) = iid_problems(1, 4, 6, 3, seed=31)
+    monkeypatch.setattr(solver, "bounded", lambda *_: 1)
+    with pytest.raises(VerificationError, match="proven"):
+        solve(problem, bound=True)
+
+
+def test_the_time_for_a_bound_is_kept():
+    (problem,) = iid_problems(1, 8, 60, -1, seed=32)
+    solve(problem, bound=True)
+    begun = time.perf_counter()
+    schedule = solve(problem, bound=True, bound_ms=50)
+    assert time.perf_counter() - begun < 2
+    assert not schedule.optimal
+
+
+def test_nothing_at_all_is_optimal_where_nobody_can_be_served():
+    schedule = solve(Problem(np.zeros((2, 3)), np.ones(3), 1.0), bound=True)
+    assert (schedule.upper_bound, schedule.optimal, schedule.feasible) == (0, True, False)

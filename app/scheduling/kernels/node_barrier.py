@@ -89,7 +89,7 @@ def barrier(rows: ComplexArray, terms: Terms, y: RealArray, path: float, space: 
     negative[0, 0] = -y[count]
     for n in range(antennas):
         negative[n + 1, n + 1] = -y[count + 1]
-    value = (y[count] + y[count + 1]) / path
+    value: float = (y[count] + y[count + 1]) / path
     for i in range(count):
         value += terms.cost[i] * y[i] / path
         if i < count - terms.free:
@@ -137,7 +137,7 @@ def begin(
     """
     count = terms.devices.shape[0]
     if scalars[PATH] > 0.0:
-        path = min(1.0, _REWIND * scalars[PATH])
+        path: float = min(1.0, _REWIND * scalars[PATH])
         start_warm(node, scalars, terms, y)
         for _ in range(2):
             if barrier(rows, terms, y, path, space) < math.inf:

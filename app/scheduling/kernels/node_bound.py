@@ -142,19 +142,20 @@ def list_terms(node: RealArray, reach: RealArray) -> Terms:
 def rounding(sizes: RealArray, terms: Terms, y: RealArray, antennas: int) -> float:
     """Return 8(m + n + 20)uT, by which rounding may have lowered the bound."""
     count = terms.devices.shape[0]
-    total = abs(y[count]) + (antennas + 1) * abs(y[count + 1])
+    total: float = abs(y[count]) + (antennas + 1) * abs(y[count + 1])
     for i in range(count):
         size = sizes[terms.devices[i]]
         cross = 2.0 * (abs(terms.cross[i].real) + abs(terms.cross[i].imag))
         total += abs(y[i]) * (abs(terms.cost[i]) + size + cross * math.sqrt(size)) + 1.0
-    return 8.0 * (count + antennas + 21) * UNIT_ROUNDOFF * total
+    share: float = 8.0 * (count + antennas + 21) * UNIT_ROUNDOFF
+    return share * total
 
 
 @compiled
 def dual_value(terms: Terms, y: RealArray) -> float:
     """Return D: one per device that is not out, plus the multipliers times their costs."""
     count = terms.devices.shape[0]
-    value = y[count] + y[count + 1]
+    value: float = y[count] + y[count + 1]
     for i in range(count):
         value += terms.cost[i] * y[i]
         if terms.square[i] < 0.0:

@@ -21,7 +21,7 @@ import numpy as np
 from app.scheduling.kernels.compile import compiled
 from app.scheduling.types import ComplexArray, RealArray
 
-UNIT_ROUNDOFF = 2.0**-53
+UNIT_ROUNDOFF: float = 2.0**-53
 
 
 @compiled
