@@ -110,12 +110,14 @@ def weakest(node: RealArray, sizes: RealArray) -> int:
 def most_promising(node: RealArray, rows: ComplexArray, receiver: ComplexArray) -> int:
     """Return the device with the largest λ_k(1 - |z_k|²) that can be split, -1 for none."""
     best, highest = -1, -math.inf
+    # Off the path the receiver may be too long.
+    required = max(1.0, squared_norm(receiver))
     for k in range(node.shape[1]):
         status = node[STATUS, k]
         if status == OUT or (status == IN and node[HALF, k] <= _NARROWEST):
             continue
         value = response(rows, k, receiver)
-        missing = 1.0 - value.real**2 - value.imag**2
+        missing = required - value.real**2 - value.imag**2
         score = node[GAIN, k] * missing
         if status == UNDECIDED:
             score *= _PREFER_MEMBERSHIP
