@@ -128,24 +128,25 @@ def begin(
     scalars: RealArray,
     y: RealArray,
     space: Space,
-) -> float:
+) -> tuple[float, float]:
     """Write a feasible start, the parent's if possible, and factor its P.
 
     Returns
     -------
-    μ; 0 if rounding left no feasible start.
+    μ, and the barrier's value; infinite if rounding left no feasible start.
     """
     count = terms.devices.shape[0]
     if scalars[PATH] > 0.0:
         path: float = min(1.0, _REWIND * scalars[PATH])
         start_warm(node, scalars, terms, y)
         for _ in range(2):
-            if barrier(rows, terms, y, path, space) < math.inf:
-                return path
+            value = barrier(rows, terms, y, path, space)
+            if value < math.inf:
+                return path, value
             y[count] += _ROOM
             y[count + 1] += _ROOM
     start_cold(rows, sizes, terms, y)
-    return 1.0 if barrier(rows, terms, y, 1.0, space) < math.inf else 0.0
+    return 1.0, barrier(rows, terms, y, 1.0, space)
 
 
 @compiled

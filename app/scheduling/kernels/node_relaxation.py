@@ -19,10 +19,10 @@ from app.scheduling.types import ComplexArray, MaskArray, RealArray
 PRUNED, OPEN, STOPPED = range(3)
 
 _MOST_STEPS = 150
-_CENTRED = 0.25
+_CENTRED = 1.0
 """Squared Newton decrement below which a point is close enough to the path to move on."""
 
-_SHRINK = 0.1
+_SHRINK = 0.2
 """Factor by which μ falls."""
 
 _HOPELESS = 1.1
@@ -140,13 +140,15 @@ def relax(
     y, trial = np.empty(count + 2), np.empty(count + 2)
     gradient, direction, scale = np.empty(count + 2), np.empty(count + 2), np.empty(count + 2)
     hessian = np.empty((count + 2, count + 2))
-    path = begin(rows, sizes, terms, node, scalars, y, space)
-    if path == 0.0:
+    path, value = begin(rows, sizes, terms, node, scalars, y, space)
+    if not value < math.inf:
         receiver[:] = 0.0
         return OPEN, math.inf
     logarithms = antennas + 1 + count - terms.free
+    alive = 0.0
     for i in range(count):
         logarithms += terms.most[i] < math.inf
+        alive += terms.square[i] < 0.0
     steps = 0
     while True:
         dual = dual_value(terms, y)
@@ -172,13 +174,14 @@ def relax(
             # The Hessian does not depend on μ: the next direction is one solve away.
             change = (1.0 / _SHRINK - 1.0) / path
             path *= _SHRINK
+            value += change * (dual - alive)
             for i in range(count + 2):
                 gradient[i] += change * (terms.cost[i] if i < count else 1.0)
             decrement = solve_scaled(hessian, scale, gradient, direction)
         if done:
             break
-        value = barrier(rows, terms, y, path, space)
         step = longest_step(terms, y, direction)
+        lowered = math.inf
         while step > _LEAST_STEP:
             for i in range(count + 2):
                 trial[i] = y[i] - step * direction[i]
@@ -193,6 +196,7 @@ def relax(
             break
         for i in range(count + 2):
             y[i] = trial[i]
+        value = lowered
     invert(space)
     for n in range(antennas):
         receiver[n] = space.inverse[n + 1, 0] / space.inverse[0, 0].real
