@@ -7,8 +7,8 @@ A node (:mod:`app.scheduling.kernels.node_bound`) is
    all of them are in;
 2. bounded: dropped if its bound is below the target. An undecided device without which the bound
    would be below the target is in;
-3. tried: if the relaxation's receiver nearly serves enough devices, its level is raised for them
-   (:mod:`app.scheduling.kernels.least_norm`), and the search ends if they are then served;
+3. tried: the level of the relaxation's receiver is raised for one device more than are known to be
+   served (:mod:`app.scheduling.kernels.least_norm`), if it is near;
 4. split: on the phase of the weakest device that is in, which becomes the reference; without any,
    on the membership of the weakest device. Later on the device with the largest
    :math:`\lambda_k(1 - |z_k|^2)`: in or out, four sectors, or two halves of its sector.
@@ -22,6 +22,7 @@ import numpy as np
 
 from app.scheduling.kernels.compile import compiled
 from app.scheduling.kernels.eigen import normalise, squared_norm
+from app.scheduling.kernels.gram import gains
 from app.scheduling.kernels.least_norm import minimise_norm, response
 from app.scheduling.kernels.node_bound import (
     CENTRE,
@@ -33,7 +34,7 @@ from app.scheduling.kernels.node_bound import (
     UNDECIDED,
 )
 from app.scheduling.kernels.node_relaxation import PRUNED, STOPPED, relax
-from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray
+from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 NONE, FOUND, INTERRUPTED, LIMIT = range(4)
 """How a search ends: proven that there is none, found one, interrupted, or too fine to decide."""
@@ -47,8 +48,11 @@ _PAD = 1e-12
 _NARROWEST = 1e-7
 """Sectors of at most this half-width are not split."""
 
-_NEAR = 1e-3
-"""The relaxation's receiver nearly serves a device whose gain falls short by at most this share."""
+_NEAR = 0.5
+"""A receiver is tried if it gives enough devices this share of the gain they need."""
+
+_TOLERANCE, _VISITS = 1e-3, 40
+"""How far its level is raised: as close to its bound, or as many visits per device."""
 
 _LEVEL = 1.5e-9
 """Gain beyond one at which a device counts as served: the rows ask for less than is needed."""
@@ -207,23 +211,21 @@ def split(
 
 
 @compiled
-def gather(rows: ComplexArray, receiver: ComplexArray, level: float, into: IndexArray) -> int:
-    """List the devices whose gain is at least ``level`` times ‖c‖²; return how many."""
-    required = level * squared_norm(receiver)
-    count = 0
+def unit_gains(rows: ComplexArray, receiver: ComplexArray) -> RealArray:
+    """Return |a_kᴴc|²/‖c‖² (K,), for c ≠ 0."""
+    size = squared_norm(receiver)
+    found = np.empty(rows.shape[0])
+    gains(rows, receiver, found)
     for k in range(rows.shape[0]):
-        value = response(rows, k, receiver)
-        if value.real**2 + value.imag**2 >= required:
-            into[count] = k
-            count += 1
-    return count
+        found[k] /= size
+    return found
 
 
 @compiled
 def improve(
     rows: ComplexArray, receiver: ComplexArray, known: int, best: ComplexArray, stop: MaskArray
 ) -> int:
-    """Raise the level of a receiver that nearly serves more than ``known`` devices.
+    """Raise the level of a receiver for one device more than are ``known`` to be served.
 
     Returns
     -------
@@ -231,12 +233,18 @@ def improve(
     """
     if not squared_norm(receiver) > 0.0:
         return known
-    members = np.empty(rows.shape[0], np.int64)
-    near = gather(rows, receiver, 1.0 - _NEAR, members)
-    if near <= known:
+    found = unit_gains(rows, receiver)
+    order = np.argsort(-found)
+    if found[order[known]] < _NEAR:
         return known
-    minimise_norm(rows.copy(), members[:near], receiver, 1e-7, 100 * near, stop, 1.0 + _LEVEL)
-    served = gather(rows, receiver, 1.0 + _LEVEL, members)
+    count = known + 1
+    while count < rows.shape[0] and found[order[count]] >= 1.0:
+        count += 1
+    limit = _VISITS * count
+    minimise_norm(rows.copy(), order[:count], receiver, _TOLERANCE, limit, stop, 1.0 + _LEVEL)
+    served = 0
+    for gain in unit_gains(rows, receiver):
+        served += gain >= 1.0 + _LEVEL
     if served <= known:
         return known
     normalise(receiver)
