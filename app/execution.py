@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Coroutine, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -30,6 +31,7 @@ from app.scheduling import (
     Schedule,
     SolveSpec,
     solve_specified,
+    with_bound,
 )
 from app.scheduling.stopping import flag_after
 from app.scheduling.types import MaskArray
@@ -153,7 +155,14 @@ def _be_nice() -> None:
 def _solve_each(
     problems: Sequence[Problem | IrsProblem], spec: SolveSpec, stop: MaskArray | None = None
 ) -> Schedules:
-    return [solve_specified(problem, spec, stop) for problem in problems]
+    if not spec.bound:
+        return [solve_specified(problem, spec, stop) for problem in problems]
+    # Bounds come last, so that a deadline that cuts them short leaves every schedule.
+    schedules = _solve_each(problems, replace(spec, bound=False, bound_ms=None), stop)
+    return [
+        with_bound(problem, schedule, spec, stop)
+        for problem, schedule in zip(problems, schedules, strict=True)
+    ]
 
 
 def _solve_until(

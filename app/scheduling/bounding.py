@@ -95,6 +95,8 @@ def bounded(problem: Problem, served: int, context: Context, seconds: float) -> 
     seconds
         How long the proof may take.
     """
+    if context.stop[0]:
+        return prove(problem, served, context.stop).upper_bound
     with flag_after(seconds) as spent:
         if problem.devices <= MOST_DEVICES:
             # Once the bound is attained, by whichever schedule, it cannot be lowered.
@@ -118,6 +120,8 @@ def prove(problem: Problem, known: int, stop: MaskArray, spent: MaskArray = _NEV
         return Proof(upper, None, 0, "converged")
     if searched > MOST_DEVICES:
         return Proof(upper, None, 0, "limit")
+    if stop[0] or spent[0]:
+        return Proof(upper, None, 0, "deadline")
     strong = rows.shape[0] - searched
     sizes = np.sum(np.abs(rows[:searched]) ** 2, axis=1)
     upper = max(known, strong + _root(rows[:searched], sizes, known + 1 - strong, stop, spent))

@@ -65,9 +65,14 @@ def solve_specified(
     DeadlineExceededError
         ``stop`` was set before there was anything to answer.
     """
+    schedule = _scheduled(problem, spec, np.zeros(1, np.bool_) if stop is None else stop)
+    return with_bound(problem, schedule, spec, stop) if spec.bound else schedule
+
+
+def _scheduled(problem: Problem | IrsProblem, spec: SolveSpec, stop: MaskArray) -> Schedule:
+    """Return the verified schedule, without a bound unless its scheduler has one."""
     spec.require_suited(problem)
     scheduler = spec.scheduler
-    stop = np.zeros(1, np.bool_) if stop is None else stop
     context = Context(spec.seed, stop, spec.warm_start)
     selection = scheduler.select(problem, spec.parameters, context)
     phases = selection.phases
@@ -81,20 +86,8 @@ def solve_specified(
     iterations, stopped = selection.iterations, selection.stopped
     if spec.polish and stop[0]:
         stopped = "deadline"
-    feasible = active.size > 0 and broken != formulas.TOLERANCE
-    if active.size > 0:
-        require_unbroken(broken, feasible=feasible, keeps_tolerance=scheduler.keeps_tolerance)
-    upper_bound = selection.upper_bound
-    if spec.bound and upper_bound is None:
-        served = active.size if feasible else 0
-        upper_bound = bounded(problem, served, context, (spec.bound_ms or BOUND_MS) / 1e3)
-    if feasible and upper_bound is not None and active.size > upper_bound:
-        raise VerificationError("more devices are served than were proven possible")
-    if active.size == 0:
-        nothing = (None, None, None)
-        return Schedule(False, active, *nothing, scalars, iterations, stopped, phases, upper_bound)
-    return Schedule(
-        feasible,
+    schedule = Schedule(
+        broken != formulas.TOLERANCE,
         active,
         receiver,
         power_factor,
@@ -103,5 +96,34 @@ def solve_specified(
         iterations,
         stopped,
         phases,
-        upper_bound,
+        selection.upper_bound,
     )
+    if active.size == 0:
+        return schedule._replace(
+            feasible=False, receiver=None, power_factor=None, computation_error=None
+        )
+    require_unbroken(broken, feasible=schedule.feasible, keeps_tolerance=scheduler.keeps_tolerance)
+    return _checked(schedule)
+
+
+def with_bound(
+    problem: Problem | IrsProblem,
+    schedule: Schedule,
+    spec: SolveSpec,
+    stop: MaskArray | None = None,
+) -> Schedule:
+    """Return a verified ``schedule`` with a bound, unless it has one."""
+    if schedule.upper_bound is not None or isinstance(problem, IrsProblem):
+        return schedule
+    served = schedule.active.size if schedule.feasible else 0
+    context = Context(spec.seed, np.zeros(1, np.bool_) if stop is None else stop)
+    upper_bound = bounded(problem, served, context, (spec.bound_ms or BOUND_MS) / 1e3)
+    return _checked(schedule._replace(upper_bound=upper_bound))
+
+
+def _checked(schedule: Schedule) -> Schedule:
+    """Return ``schedule``; raise :class:`VerificationError` if it exceeds its bound."""
+    bound = schedule.upper_bound
+    if bound is not None and schedule.feasible and schedule.active.size > bound:
+        raise VerificationError("more devices are served than were proven possible")
+    return schedule

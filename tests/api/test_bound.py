@@ -84,11 +84,22 @@ def test_not_with_a_surface(client):
 
 def test_a_long_proof_ends_at_the_deadline_and_leaves_the_schedule(client):
     body = {"channels": nested(LARGE), "gamma_db": -1.0}
-    limits = {"bound": True, "bound_ms": 60_000, "deadline_ms": 700}
+    limits = {"bound": True, "bound_ms": 60_000, "deadline_ms": 1_500}
     answer = post(client, {**body, **limits})
     assert answer["optimal"] is False
     assert len(answer["active"]) < answer["upper_bound"] < 60
     assert answer["active"] == post(client, body)["active"]
+
+
+def test_bounds_of_a_batch_come_after_its_schedules(client):
+    """All of them together would take much longer than the deadline."""
+    rounds = np.repeat(LARGE[None], 30, axis=0)
+    body = {"channels": nested(rounds), "gamma_db": -1.0, "algorithm": "dual_pursuit"}
+    limits = {"bound": True, "bound_ms": 1_000, "deadline_ms": 3_000}
+    schedules = post(client, {**body, **limits}, "/schedule/batch")["schedules"]
+    assert len(schedules) == 30
+    bounds = [schedule["upper_bound"] for schedule in schedules]
+    assert bounds[0] < bounds[-1] <= 60
 
 
 def test_a_proof_in_a_process_ends_before_the_process_is_killed():

@@ -21,7 +21,7 @@ from app.scheduling.kernels.node_bound import (
     UNDECIDED,
 )
 from app.scheduling.kernels.node_relaxation import OPEN, PRUNED, relax
-from app.scheduling.kernels.node_search import largest_responses
+from app.scheduling.kernels.node_split import largest_responses
 from app.scheduling.kernels.reach import pairwise_reach
 from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters
 from lab.channels import iid_channels
