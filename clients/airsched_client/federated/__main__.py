@@ -12,6 +12,7 @@ from airsched_client.federated.experiment import PERFECT, Experiment, Record
 from airsched_client.federated.loop import compare
 from airsched_client.federated.partition import PartitionParameters
 from airsched_client.federated.tasks import TASKS
+from airsched_client.federated.traces import Trace
 from airsched_client.federated.waiting import Patience
 
 try:
@@ -99,6 +100,7 @@ def _run(
 def _experiment(
     asked: argparse.Namespace, scheduler: SchedulerClient, patience: Patience, console: Console
 ) -> Experiment:
+    devices, antennas = _size(asked)
     policies = list(asked.policies)
     if _EVERY in policies:
         route = "/schedule/irs" if asked.elements else "/schedule"
@@ -107,7 +109,7 @@ def _experiment(
             for algorithm in patience.ask(scheduler.algorithms)
             if route in algorithm.endpoints
         ]
-        if "exhaustive" in offered and asked.devices > _EXHAUSTIVE_DEVICES:
+        if "exhaustive" in offered and devices > _EXHAUSTIVE_DEVICES:
             console.print(f"without exhaustive: it takes up to {_EXHAUSTIVE_DEVICES} devices")
             offered.remove("exhaustive")
         policies[policies.index(_EVERY) :] = [PERFECT, *offered]
@@ -123,16 +125,31 @@ def _experiment(
         coordination=asked.coordination,
         polish=asked.polish,
         network=NetworkParameters(
-            devices=asked.devices,
-            antennas=asked.antennas,
+            devices=devices,
+            antennas=antennas,
             elements=asked.elements,
             csi_error=asked.csi_error,
         ),
         partition=PartitionParameters(label_concentration=asked.label_concentration),
+        channels=None if asked.channels is None else str(asked.channels),
         data=None if asked.data is None else str(asked.data),
         samples=asked.samples,
         epochs=asked.epochs,
     )
+
+
+def _size(asked: argparse.Namespace) -> tuple[int, int]:
+    """Return K and N: as asked, or those of the trace."""
+    usual = NetworkParameters()
+    if asked.channels is None:
+        return asked.devices or usual.devices, asked.antennas or usual.antennas
+    trace = Trace.open(asked.channels)
+    for name in ("devices", "antennas"):
+        if getattr(asked, name) not in (None, getattr(trace, name)):
+            raise ValueError(
+                f"{asked.channels} has {getattr(trace, name)} {name}: leave out --{name}"
+            )
+    return trace.devices, trace.antennas
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -165,8 +182,9 @@ def _parser() -> argparse.ArgumentParser:
         default=usual.coherence,
         help="rounds between changes of the fading",
     )
-    add("--devices", type=int, default=network.devices, help="K")
-    add("--antennas", type=int, default=network.antennas, help="N")
+    add("--channels", type=Path, help="a trace, .npz, in place of the paper's network")
+    add("--devices", type=int, help=f"K; None for {network.devices}, or as in the trace")
+    add("--antennas", type=int, help=f"N; None for {network.antennas}, or as in the trace")
     add("--elements", type=int, default=network.elements, help="M of a reflecting surface")
     add("--power", type=float, default=usual.power, help="P")
     add("--noise-variance", type=float, default=usual.noise_variance, help="σ²")
