@@ -1,8 +1,8 @@
 """Record a trace of 3GPP channels with Sionna: K users of one sector, N antennas, uplink.
 
 TR 38.901 urban micro- or macrocell: users are dropped uniformly in a sector, most of them indoors,
-with path loss, shadowing and line of sight as the scenario draws them. They stay there for the rounds
-of a drop, while the small-scale fading is drawn anew in every round. Each channel is that of one
+with path loss, shadowing and line of sight as the scenario draws them. They stay for the rounds of
+a drop, while the small-scale fading is drawn anew in every round. Each channel is that of one
 subcarrier, the one at the carrier.
 
 The channels are divided by the noise's amplitude and multiplied by that of the transmitter, so that
