@@ -23,7 +23,9 @@ def pytest_configure() -> None:
 @contextmanager
 def running_service(settings: Settings) -> Iterator[str]:
     """Serve an application with these settings, and yield its address once it is ready."""
-    config = uvicorn.Config(create_app(settings), port=0, log_level="warning", access_log=False)
+    config = uvicorn.Config(
+        create_app(settings), port=0, log_level="warning", access_log=False, ws="none"
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

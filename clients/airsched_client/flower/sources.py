@@ -39,6 +39,11 @@ class Device:
     index: int | None = None
     channel: Complex | None = None
 
+    @property
+    def name(self) -> int:
+        """The index, or the node id if there is none."""
+        return self.node_id if self.index is None else self.index
+
 
 class ChannelSource(Protocol):
     """Knows the uplink of every device in a round."""

@@ -13,7 +13,7 @@ import logging
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, MetricRecord, RecordDict
@@ -75,9 +75,13 @@ class OverTheAirFedAvg(FedAvg):
     fedavg
         Other options of :class:`flwr.serverapp.strategy.FedAvg`, such as ``min_available_nodes``.
 
-    Every round adds to the metrics ``air-devices``, ``air-active`` (scheduled) and ``air-sent``,
-    the numbers of nodes, and ``air-computation-error`` and ``air-measured-error``, what the service
-    reported and what the simulated air produced.
+    Every round adds to the metrics
+
+    - ``air-devices``, ``air-active`` and ``air-sent``: how many nodes there were, were scheduled,
+      and sent a model;
+    - ``air-schedule``: the scheduled ones, by index or else by node id;
+    - ``air-computation-error`` and ``air-measured-error``: what the service reported, and what the
+      simulated air produced.
     """
 
     def __init__(
@@ -104,9 +108,9 @@ class OverTheAirFedAvg(FedAvg):
         self._round: _Round | None = None
 
     def summary(self) -> None:
-        """Log what every request asks for, and the settings of FedAvg."""
-        _log.info("\t├──> Over the air: %s", self._options)
-        super().summary()
+        """Log what every request asks for."""
+        _log.info("\t├──> Scheduled by the service: %s", self._options)
+        _log.info("\t└──> Minimum available nodes: %s", self.min_available_nodes)
 
     def schedule_options(self, server_round: int, devices: Sequence[Device]) -> ScheduleOptions:
         """Return the options of a round's request; override it for some that change."""
@@ -156,13 +160,15 @@ class OverTheAirFedAvg(FedAvg):
         valid, _ = self._check_and_log_replies(list(replies), is_train=True)
         contents = {message.metadata.src_node_id: message.content for message in valid}
         updates = self._updates(current, contents)
-        counts = {
+        scheduled = [current.devices[k] for k in current.schedule.active.tolist()]
+        told: dict[str, Any] = {
             "air-devices": len(current.devices),
-            "air-active": current.schedule.active.size,
+            "air-active": len(scheduled),
             "air-sent": len(updates),
+            "air-schedule": [device.name for device in scheduled],
         }
         if not updates:
-            return None, MetricRecord(counts)
+            return None, MetricRecord(told)
         sent = np.array(list(updates), np.int64)
         received = aggregate(
             current.channels.direct,
@@ -174,9 +180,9 @@ class OverTheAirFedAvg(FedAvg):
         )
         records = [contents[current.devices[k].node_id] for k in updates]
         metrics = self.train_metrics_aggr_fn(records, self.weighted_by_key)
-        metrics.update(counts)
-        metrics["air-computation-error"] = cast(float, current.schedule.computation_error)
-        metrics["air-measured-error"] = received.measured_error
+        told["air-computation-error"] = current.schedule.computation_error
+        told["air-measured-error"] = received.measured_error
+        metrics.update(told)
         trained = [_only(record) for record in records]
         return current.model.after(received.mean, trained, current.weights[sent].tolist()), metrics
 
