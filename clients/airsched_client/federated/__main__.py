@@ -139,11 +139,12 @@ def _experiment(
 
 
 def _size(asked: argparse.Namespace) -> tuple[int, int]:
-    """Return K and N: as asked, or those of the trace."""
+    """Return K and N: as asked, or those of the trace, which must fit what was asked."""
     usual = NetworkParameters()
     if asked.channels is None:
         return asked.devices or usual.devices, asked.antennas or usual.antennas
     trace = Trace.open(asked.channels)
+    trace.require(asked.power, asked.noise_variance)
     for name in ("devices", "antennas"):
         if getattr(asked, name) not in (None, getattr(trace, name)):
             raise ValueError(
