@@ -4,13 +4,17 @@ import json
 
 import numpy as np
 import pytest
+
+pytest.importorskip("flwr", reason="needs Flower: `make check-flower` runs it")
+
 from flwr.app import Context, RecordDict
 
 from airsched_client.federated.channels import NetworkParameters
 from airsched_client.federated.experiment import Experiment
 from airsched_client.federated.loop import compare
+from examples.flower.engine import running_engine
 from examples.flower.overtheair import client_app, server_app
-from tests.client.flower.conftest import FakeGrid
+from tests.client.flower.grid import FakeGrid
 
 DEVICES, ROUNDS = 20, 3
 CONFIG = {
@@ -31,6 +35,14 @@ def run_app(scheduler_url, output, policies, **config):
     grid = FakeGrid(client_app.app, DEVICES, config, first=config.pop("first", 7))
     server_app.app(grid, Context(1, 0, {}, RecordDict(), config))
     return [json.loads(line) for line in output.read_text().splitlines()]
+
+
+def assert_same(lines, records):
+    assert len(lines) == len(records) == ROUNDS
+    for line, record in zip(lines, records, strict=True):
+        assert line["active"] == list(record.active)
+        for name in ("computation_error", "measured_error", "accuracy", "loss"):
+            assert line[name] == getattr(record, name), name
 
 
 @pytest.mark.parametrize(
@@ -61,11 +73,25 @@ def test_the_strategy_gives_the_results_of_the_loop(
         scheduler,
         tmp_path / "loop",
     )
-    assert len(lines) == len(records) == ROUNDS
-    for line, record in zip(lines, records, strict=True):
-        assert line["active"] == list(record.active)
-        for name in ("computation_error", "measured_error", "accuracy", "loss"):
-            assert line[name] == getattr(record, name), name
+    assert_same(lines, records)
+
+
+@pytest.mark.slow
+def test_the_simulation_engine_gives_the_results_of_the_loop(service_url, scheduler, tmp_path):
+    """On Ray, as `flwr run` starts it."""
+    output = tmp_path / "flower.jsonl"
+    with running_engine() as engine:
+        engine.run(
+            DEVICES,
+            scheduler_url=service_url,
+            policies="dual_pursuit",
+            num_server_rounds=ROUNDS,
+            seed=1,
+            output=str(output),
+        )
+    experiment = Experiment(policies=("dual_pursuit",), seeds=(1,), rounds=ROUNDS)
+    records = compare(experiment, scheduler, tmp_path / "loop")
+    assert_same([json.loads(line) for line in output.read_text().splitlines()], records)
 
 
 def test_plain_fedavg_gives_the_results_of_perfect(service_url, scheduler, tmp_path):

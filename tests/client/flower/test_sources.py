@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("flwr")
+pytest.importorskip("flwr", reason="needs Flower: `make check-flower` runs it")
+
 
 from airsched_client.federated.channels import NetworkParameters
 from airsched_client.federated.fading import NetworkFading

@@ -3,6 +3,9 @@
 import httpx
 import numpy as np
 import pytest
+
+pytest.importorskip("flwr", reason="needs Flower: `make check-flower` runs it")
+
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 
@@ -10,7 +13,7 @@ from airsched_client import InvalidRequestError, SchedulerClient
 from airsched_client.federated.channels import Channels, NetworkParameters
 from airsched_client.federated.waiting import Patience, ServiceDownError
 from airsched_client.flower import NetworkSource, OverTheAirFedAvg, report_device
-from tests.client.flower.conftest import FakeGrid
+from tests.client.flower.grid import FakeGrid
 
 NODES = 8
 MODEL = ArrayRecord(
