@@ -7,11 +7,13 @@ and stops both. Needs the service, ``airsched-client[federated,flower]`` and Ray
 import argparse
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import mean
 from types import FrameType
 
 from airsched_client.federated.checkpoint import read_records
+from airsched_client.federated.experiment import Record
 from airsched_client.federated.report import draw, markdown, summarise
 from airsched_client.federated.traces import Trace
 from examples.flower.engine import running_engine
@@ -57,9 +59,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     summary = markdown(summarise(records))
     (results.parent / "summary.md").write_text(summary)
     print(summary)
+    for line in _accuracy_by_round(records):
+        print(line)
     for picture in draw(records, results.parent):
         print(f"drew {picture}")
     return 0
+
+
+def _accuracy_by_round(records: Sequence[Record]) -> Iterator[str]:
+    """Yield a line for every policy: the mean accuracy over the seeds after each round."""
+    for policy in dict.fromkeys(record.policy for record in records):
+        found: dict[int, list[float]] = {}
+        for record in records:
+            if record.policy == policy:
+                found.setdefault(record.round, []).append(record.accuracy)
+        means = [f"{mean(found[number]):.3f}" for number in sorted(found)]
+        yield f"accuracy by round, {policy}: {' '.join(means)}"
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -14,24 +14,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import sionna.phy
-import torch
-from sionna.phy.channel import cir_to_ofdm_channel, gen_single_sector_topology
-from sionna.phy.channel.tr38901 import PanelArray, UMa, UMi
 
-_SCENARIOS = {"umi": UMi, "uma": UMa}
 _THERMAL_DBM = -174.0
 """Power of thermal noise in one hertz."""
 
 
 def record(asked: argparse.Namespace) -> dict[str, Any]:
     """Return the arrays of the trace: drops one after the other, each with its rounds."""
+    # Here, because it takes seconds: `--help` and a wrong option answer at once.
+    import sionna.phy
+    import torch
+    from sionna.phy.channel import cir_to_ofdm_channel, gen_single_sector_topology
+    from sionna.phy.channel.tr38901 import PanelArray, UMa, UMi
+
     sionna.phy.config.seed = asked.seed
     user, base = (
         PanelArray(1, columns, "single", "V", pattern, asked.carrier)
         for columns, pattern in ((1, "omni"), (asked.antennas, "38.901"))
     )
-    model = _SCENARIOS[asked.scenario](asked.carrier, "low", user, base, "uplink")
+    scenario = {"umi": UMi, "uma": UMa}[asked.scenario]
+    model = scenario(asked.carrier, "low", user, base, "uplink")
     topology = gen_single_sector_topology(asked.drops, asked.devices, asked.scenario)
     model.set_topology(*topology)
     at_carrier = torch.zeros(1, device=sionna.phy.config.device)
@@ -63,7 +65,7 @@ def main() -> None:
     )
     add = parser.add_argument
     add("output", type=Path, help="the .npz file to write")
-    add("--scenario", choices=_SCENARIOS, default="umi", help="urban micro- or macrocell")
+    add("--scenario", choices=["umi", "uma"], default="umi", help="urban micro- or macrocell")
     add("--carrier", type=float, default=3.5e9, help="hertz")
     add("--devices", type=int, default=20, help="K, users of the sector")
     add("--antennas", type=int, default=6, help="N, of the base station, in one row")

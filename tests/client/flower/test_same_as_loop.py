@@ -47,7 +47,7 @@ def assert_same(lines, records):
 
 @pytest.mark.parametrize(
     ("policy", "gamma_db", "trace"),
-    [("dual_pursuit", 10.0, ""), ("random", 10.0, ""), ("matching_pursuit", -10.0, TRACE)],
+    [("dual_pursuit", 10.0, ""), ("matching_pursuit", -10.0, TRACE)],
 )
 def test_the_strategy_gives_the_results_of_the_loop(
     service_url, scheduler, tmp_path, policy, gamma_db, trace
