@@ -5,7 +5,7 @@ SCALE ?= quick
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test lint check-deploy check-openapi format bench figures load fuzz soak openapi lock audit clean
+.PHONY: help run demo demo-flower test check-flower test-flower lint check-deploy check-openapi format bench figures load fuzz soak openapi lock audit clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,8 +17,18 @@ demo: .venv/installed-demo ## train a model over the air, with a service of its 
 	@rm -rf build/demo
 	@$(BIN)/python -m examples.demo --output build/demo
 
-test: .venv/installed-dev ## run the tests
+demo-flower: build/flower-venv/installed-ray ## train with Flower, over the air and with plain FedAvg (minutes)
+	@rm -rf build/flower
+	@build/flower-venv/bin/python -m examples.flower.compare
+
+test: .venv/installed-dev ## run the tests, but for Flower's
 	@$(BIN)/pytest
+
+check-flower: build/flower-venv/installed ## test the Flower strategy on a grid in process
+	@build/flower-venv/bin/python -m pytest tests/client/flower
+
+test-flower: build/flower-venv/installed-ray ## the same, and one run on Ray (minutes)
+	@build/flower-venv/bin/python -m pytest tests/client/flower -m 'slow or not slow'
 
 lint: .venv/installed-dev ## check style, types and who imports whom
 	$(BIN)/ruff format --check .
@@ -110,4 +120,18 @@ clean: ## remove the environment and every cache
 .venv/installed-cifar: .venv/installed-dev
 	@echo 'installing what learning CIFAR-10 needs into .venv'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cifar]'
+	@touch $@
+
+# Apart, because Flower pins older versions of what the service uses. The lower bound is that of the
+# newest interface: without it an older Flower would be taken, to go with the newest FastAPI.
+build/flower-venv/installed: pyproject.toml clients/pyproject.toml | .venv/installed-dev
+	@echo 'setting up build/flower-venv'
+	@test -d build/flower-venv || $(BIN)/uv venv --quiet --python $(BIN)/python build/flower-venv
+	@$(BIN)/uv pip install --quiet --python build/flower-venv \
+	  --editable . --editable './clients[federated,flower]' 'flwr>=1.41' 'pytest>=8.3'
+	@touch $@
+
+build/flower-venv/installed-ray: build/flower-venv/installed
+	@echo 'installing Ray into build/flower-venv'
+	@$(BIN)/uv pip install --quiet --python build/flower-venv 'flwr[simulation]>=1.41'
 	@touch $@
