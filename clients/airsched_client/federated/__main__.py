@@ -14,6 +14,7 @@ from airsched_client.federated.partition import PartitionParameters
 from airsched_client.federated.tasks import TASKS
 from airsched_client.federated.traces import Trace
 from airsched_client.federated.waiting import Patience
+from airsched_client.models import Algorithm
 
 try:
     from rich.console import Console
@@ -25,7 +26,6 @@ except ImportError as error:
     sys.exit(f"{error}: pip install 'airsched-client[federated]'")
 
 _EVERY = "every"
-_EXHAUSTIVE_DEVICES = 12
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -97,21 +97,29 @@ def _run(
         )
 
 
+def _too_large(algorithm: Algorithm, network: NetworkParameters) -> str:
+    """Return in words that the network is too large for ``algorithm``, or nothing."""
+    for what, most in (("devices", algorithm.max_devices), ("elements", algorithm.max_elements)):
+        if most is not None and getattr(network, what) > most:
+            return f"it takes at most {most} {what}"
+    return ""
+
+
 def _experiment(
     asked: argparse.Namespace, scheduler: SchedulerClient, patience: Patience, console: Console
 ) -> Experiment:
-    devices, antennas = _size(asked)
+    network = _network(asked)
     policies = list(asked.policies)
     if _EVERY in policies:
         route = "/schedule/irs" if asked.elements else "/schedule"
-        offered = [
-            algorithm.name
-            for algorithm in patience.ask(scheduler.algorithms)
-            if route in algorithm.endpoints
-        ]
-        if "exhaustive" in offered and devices > _EXHAUSTIVE_DEVICES:
-            console.print(f"without exhaustive: it takes up to {_EXHAUSTIVE_DEVICES} devices")
-            offered.remove("exhaustive")
+        offered = []
+        for algorithm in patience.ask(scheduler.algorithms):
+            if route not in algorithm.endpoints:
+                continue
+            if too_large := _too_large(algorithm, network):
+                console.print(f"without {algorithm.name}: {too_large}")
+            else:
+                offered.append(algorithm.name)
         policies[policies.index(_EVERY) :] = [PERFECT, *offered]
     return Experiment(
         task=asked.task,
@@ -124,12 +132,7 @@ def _experiment(
         noise_variance=asked.noise_variance,
         coordination=asked.coordination,
         polish=asked.polish,
-        network=NetworkParameters(
-            devices=devices,
-            antennas=antennas,
-            elements=asked.elements,
-            csi_error=asked.csi_error,
-        ),
+        network=network,
         partition=PartitionParameters(label_concentration=asked.label_concentration),
         channels=None if asked.channels is None else str(asked.channels),
         data=None if asked.data is None else str(asked.data),
@@ -138,19 +141,19 @@ def _experiment(
     )
 
 
-def _size(asked: argparse.Namespace) -> tuple[int, int]:
-    """Return K and N: as asked, or those of the trace, which must fit what was asked."""
-    usual = NetworkParameters()
-    if asked.channels is None:
-        return asked.devices or usual.devices, asked.antennas or usual.antennas
-    trace = Trace.open(asked.channels)
-    trace.require(asked.power, asked.noise_variance)
+def _network(asked: argparse.Namespace) -> NetworkParameters:
+    """Return the network; K and N are as asked, or else those of the trace."""
+    chosen = {"elements": asked.elements, "csi_error": asked.csi_error}
+    trace = None if asked.channels is None else Trace.open(asked.channels)
+    if trace is not None:
+        trace.require(asked.power, asked.noise_variance)
     for name in ("devices", "antennas"):
-        if getattr(asked, name) not in (None, getattr(trace, name)):
-            raise ValueError(
-                f"{asked.channels} has {getattr(trace, name)} {name}: leave out --{name}"
-            )
-    return trace.devices, trace.antennas
+        wanted = getattr(asked, name)
+        if trace is not None and wanted not in (None, getattr(trace, name)):
+            raise ValueError(f"{trace.path} has {getattr(trace, name)} {name}: leave out --{name}")
+        if trace is not None or wanted is not None:
+            chosen[name] = wanted if trace is None else getattr(trace, name)
+    return NetworkParameters(**chosen)
 
 
 def _parser() -> argparse.ArgumentParser:
