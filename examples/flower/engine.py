@@ -15,11 +15,13 @@ from lab.service import free_port
 _APP = Path(__file__).parent
 _BIN = Path(sys.executable).parent
 _START_SECONDS = 120.0
-_NO_TELEMETRY = {
+_SETTINGS = {
     "FLWR_TELEMETRY_ENABLED": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
     # The app runs in this environment; Flower would make another one for every run.
     "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
+    # Ray forks while the server computes. With several threads, OpenBLAS then sometimes hangs.
+    "OPENBLAS_NUM_THREADS": "1",
 }
 
 
@@ -46,7 +48,7 @@ def running_engine() -> Iterator[Engine]:
     with tempfile.TemporaryDirectory(prefix="airsched-flower-") as home:
         # Flower starts its own programs by name.
         path = f"{_BIN}{os.pathsep}{os.environ['PATH']}"
-        environment = {**os.environ, **_NO_TELEMETRY, "FLWR_HOME": home, "PATH": path}
+        environment = {**os.environ, **_SETTINGS, "FLWR_HOME": home, "PATH": path}
         port = free_port()
         (Path(home) / "config.toml").write_text(
             f'[superlink.engine]\naddress = "127.0.0.1:{port}"\ninsecure = true\n'
