@@ -1,15 +1,14 @@
 """Where a solve runs, with a deadline: here and now, in a thread, or in a process of its own.
 
-- Short solves run on the event loop. A hop to a thread and back costs more than they do, and takes
-  nothing off the loop worth having. ``make bench`` measures both (``benchmarks/execution.py``), and
-  :data:`INLINE_ENTRIES` is set from it.
+- Short solves run on the event loop: a hop to a thread and back would cost the loop more than they
+  do. ``make bench`` measures both (``benchmarks/execution.py``), which sets :data:`INLINE_ENTRIES`.
 - Longer ones that look at their stop flag run in threads: compiled, without the interpreter lock.
 - Slow ones run in processes, which are killed when nobody waits any more: at the deadline, and when
-  the client has gone. However slow they are, they take no thread and no lock from the others.
+  the client has gone. However slow they are, they hold no thread that others need, and no lock.
 
-Threads and processes each have a bounded queue. A burst may fill it; but where solves have waited
-for a thread for :data:`BURST_SECONDS`, more comes than is done, and whoever is let in then would
-only wait: as many may wait as run, and the others are told at once.
+Threads and processes each have a bounded queue. A burst may fill it. When solves have been waiting
+for a thread for :data:`BURST_SECONDS`, more arrives than can be solved: from then on only as many
+may wait as run, and the rest are refused at once.
 """
 
 import asyncio
@@ -23,22 +22,22 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from app import metrics
 from app.scheduling import (
-    Context,
     DeadlineExceededError,
     IrsProblem,
-    Method,
-    Parameters,
     Problem,
     Schedule,
-    schedulers_of,
-    solve,
+    SolveSpec,
+    solve_specified,
 )
+from app.scheduling.types import MaskArray
 from app.workers import NICENESS, Job, Workers
 
 INLINE_ENTRIES = 1000
-"""Problems with at most this many channel entries, N·K, are short for a short scheduler."""
+"""Default of ``inline_entries``."""
 
 GRACE_SECONDS = 0.05
 """How long after the deadline a running solve may take to end."""
@@ -73,9 +72,14 @@ class Executor:
         Number of solves that run at once in threads, and in processes.
     queue_length
         Number of further ones that may wait for each.
+    inline_entries
+        Problems with at most this many channel entries, N·K, are short for a short scheduler.
     """
 
-    def __init__(self, workers: int, queue_length: int) -> None:
+    def __init__(
+        self, workers: int, queue_length: int, *, inline_entries: int = INLINE_ENTRIES
+    ) -> None:
+        self.inline_entries = inline_entries
         self._threads = _Lane("thread", workers, queue_length, BURST_SECONDS, _be_nice)
         self._processes = _Lane("process", workers, queue_length, math.inf)
         self._workers = Workers(metrics.WORKER_RESTARTS.inc)
@@ -83,22 +87,18 @@ class Executor:
     async def solve(
         self,
         problems: Sequence[Problem | IrsProblem],
-        algorithm: str,
-        parameters: Parameters,
-        context: Context,
+        spec: SolveSpec,
         deadline_seconds: float,
-        *,
-        coordination: Method = "zero_forcing",
-        polish: bool = False,
         gone: Gone | None = None,
     ) -> Sequence[Schedule]:
-        """Solve ``problems`` of one size within ``deadline_seconds`` from now.
+        """Solve ``problems`` of one size as ``spec`` says, within ``deadline_seconds`` from now.
 
-        The rest is as for :func:`app.scheduling.solve`; ``context`` is this call's own. Many
-        problems are shared out among as many threads or processes as there are.
+        Many problems are shared out among as many threads or processes as there are.
 
         Raises
         ------
+        InvalidProblemError
+            The problems cannot be solved this way.
         DeadlineExceededError
             There is no answer by then.
         QueueFullError
@@ -108,37 +108,33 @@ class Executor:
         WorkerDiedError
             The solver process died.
         """
-        scheduler = schedulers_of(problems[0])[algorithm]
-        scheduler.require_suited(problems[0])
-        solve_one = partial(
-            solve,
-            algorithm=algorithm,
-            parameters=parameters,
-            context=context,
-            coordination=coordination,
-            polish=polish,
-        )
-        entries = problems[0].entries * len(problems)
-        if scheduler.pace == "short" and entries <= INLINE_ENTRIES and not polish:
+        spec.require_suited(problems[0])
+        if self._runs_inline(problems, spec):
             started = time.perf_counter()
-            schedules = _solve_each(solve_one, problems)
+            schedules = _solve_each(problems, spec)
             if time.perf_counter() - started > deadline_seconds:
                 raise DeadlineExceededError
             return schedules
         share = -(-len(problems) // self._processes.workers)
+        stop = np.zeros(1, np.bool_)
         runs = []
         for first in range(0, len(problems), share):
-            work = partial(_solve_each, solve_one, problems[first : first + share])
+            part = problems[first : first + share]
             # One watch over the client is enough: when one part is abandoned, all are.
             watch = gone if first == 0 else None
-            if scheduler.pace == "slow":
-                job = Job(self._workers, work)
+            if spec.scheduler.pace == "slow":
+                job = Job(self._workers, partial(_solve_each, part, spec))
                 runs.append(self._processes.run(job.run, job.end, deadline_seconds, watch))
             else:
-                stop = partial(context.stop.fill, True)
-                runs.append(self._threads.run(work, stop, deadline_seconds, watch))
+                work = partial(_solve_each, part, spec, stop)
+                interrupt = partial(stop.fill, True)
+                runs.append(self._threads.run(work, interrupt, deadline_seconds, watch))
         parts = await _all_or_none(runs)
         return [schedule for part in parts for schedule in part]
+
+    def _runs_inline(self, problems: Sequence[Problem | IrsProblem], spec: SolveSpec) -> bool:
+        entries = problems[0].entries * len(problems)
+        return spec.scheduler.pace == "short" and entries <= self.inline_entries and not spec.polish
 
     def close(self) -> None:
         """Take no more work and wait for what is running."""
@@ -182,7 +178,7 @@ class _Lane:
         gone: Gone | None,
     ) -> Schedules:
         """Wait for ``work``, and ``interrupt`` it when nobody waits for it any more."""
-        if self._waiting >= self._most_waiting():
+        if self._waiting >= self._max_waiting():
             raise QueueFullError
         loop = asyncio.get_running_loop()
         self._count(1)
@@ -215,7 +211,7 @@ class _Lane:
                 future.cancel()
                 answer.add_done_callback(_ignore)
 
-    def _most_waiting(self) -> int:
+    def _max_waiting(self) -> int:
         # Nobody waits, or not for long.
         if self._waiting == 0 or time.monotonic() - self._burst_began < self._burst_seconds:
             return self._queue_length
@@ -246,9 +242,9 @@ def _be_nice() -> None:
 
 
 def _solve_each(
-    solve_one: Callable[[Problem | IrsProblem], Schedule], problems: Sequence[Problem | IrsProblem]
+    problems: Sequence[Problem | IrsProblem], spec: SolveSpec, stop: MaskArray | None = None
 ) -> Schedules:
-    return [solve_one(problem) for problem in problems]
+    return [solve_specified(problem, spec, stop) for problem in problems]
 
 
 async def _all_or_none(runs: Sequence[Coroutine[Any, Any, Schedules]]) -> Sequence[Schedules]:

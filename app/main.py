@@ -9,6 +9,7 @@ from starlette.routing import Route
 from app import __version__
 from app.api import error_responses, openapi, routes, tracing
 from app.api.observer import Observer
+from app.api.scheduling_routes import SCHEDULING_ROUTES
 from app.service import Service
 from app.settings import Settings
 
@@ -47,8 +48,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(Observer, routes=paths, quiet=paths & routes.PROBES, annotate=annotate)
     if settings.tracing:
         tracing.install(app)
+    documented = [route.documented() for route in SCHEDULING_ROUTES]
     # FastAPI's own way to replace the document that it would generate.
-    app.openapi = lambda: openapi.document(app, routes.SCHEDULING)  # type: ignore[method-assign]
+    app.openapi = lambda: openapi.document(app, documented)  # type: ignore[method-assign]
     return app
 
 

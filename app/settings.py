@@ -1,10 +1,11 @@
 """Settings: ``AIRSCHED_*`` environment variables, all with working defaults."""
 
-import os
 from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from app.cores import available_cores
 
 
 class Settings(BaseSettings):
@@ -27,7 +28,7 @@ class Settings(BaseSettings):
         description="Longest time a schedule may take; `deadline_ms` can shorten it.",
     )
     solver_workers: PositiveInt = Field(
-        default_factory=lambda: os.cpu_count() or 1,
+        default_factory=available_cores,
         description="Solves that run at once in processes, and in threads.",
     )
     queue_length: PositiveInt = Field(

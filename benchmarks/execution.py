@@ -1,4 +1,4 @@
-"""Inline against a thread hop: what ``app.execution.INLINE_ENTRIES`` is set from."""
+"""Inline against a thread hop: what sets ``app.execution.INLINE_ENTRIES``."""
 
 from statistics import median
 

@@ -8,7 +8,6 @@ nothing; ``POST /plain-echo`` is the same without FastAPI's machinery, as a Star
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
-from app import execution
 from app.main import create_app
 
 
@@ -25,7 +24,7 @@ def create_benchmark_app() -> FastAPI:
 
     @app.post("/inline-limit")
     async def inline_limit(request: Request) -> Response:
-        execution.INLINE_ENTRIES = int(request.query_params["entries"])
+        app.state.service.executor.inline_entries = int(request.query_params["entries"])
         return Response()
 
     return app

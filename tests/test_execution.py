@@ -10,8 +10,15 @@ import pytest
 
 from app.execution import INLINE_ENTRIES, AbandonedError, Executor, QueueFullError
 from app.main import create_app
-from app.scheduling import SCHEDULERS, Context, DeadlineExceededError, Problem, solve
-from app.scheduling.schedulers.matching_pursuit import MatchingPursuitParameters
+from app.scheduling import (
+    SCHEDULERS,
+    Context,
+    DeadlineExceededError,
+    Problem,
+    SolveSpec,
+    solve,
+    solve_specified,
+)
 from app.settings import Settings
 from lab.channels import iid_channels
 from tests.api.bodies import packed
@@ -22,8 +29,14 @@ LONG = Problem(
     np.ones(INLINE_ENTRIES // 8 + 1),
     gamma=1.0,
 )
-PARAMETERS = MatchingPursuitParameters()
-DUAL = SCHEDULERS["dual_pursuit"].parameters()
+
+
+def spec_of(algorithm, **options):
+    scheduler = SCHEDULERS[algorithm]
+    return SolveSpec(scheduler, scheduler.parameters(), **options)
+
+
+SPEC, DUAL = spec_of("matching_pursuit"), spec_of("dual_pursuit")
 
 
 @pytest.fixture
@@ -31,20 +44,18 @@ def gate(monkeypatch):
     """Hold every solve until the gate opens, or its stop flag is set."""
     gate = threading.Event()
 
-    def held(problem, *, context, **options):
+    def held(problem, spec, stop):
         while not gate.wait(0.002):
-            if context.stop[0]:
+            if stop[0]:
                 raise DeadlineExceededError
-        return solve(problem, context=context, **options)
+        return solve_specified(problem, spec, stop)
 
-    monkeypatch.setattr("app.execution.solve", held)
+    monkeypatch.setattr("app.execution.solve_specified", held)
     return gate
 
 
 async def run(executor, problem=LONG, seconds=30.0):
-    (schedule,) = await executor.solve(
-        [problem], "matching_pursuit", PARAMETERS, Context(), seconds
-    )
+    (schedule,) = await executor.solve([problem], SPEC, seconds)
     return schedule
 
 
@@ -59,11 +70,11 @@ def executor():
 async def test_short_solves_run_on_the_loop_and_long_ones_off_it(executor, monkeypatch):
     threads = []
 
-    def remembered(*arguments, **options):
+    def remembered(*arguments):
         threads.append(threading.current_thread())
-        return solve(*arguments, **options)
+        return solve_specified(*arguments)
 
-    monkeypatch.setattr("app.execution.solve", remembered)
+    monkeypatch.setattr("app.execution.solve_specified", remembered)
     await run(executor, SMALL)
     await run(executor, LONG)
     assert threads[0] is threading.current_thread()
@@ -116,7 +127,7 @@ async def test_deadline_stops_the_running_and_the_waiting(executor, gate):
 @pytest.mark.anyio
 async def test_deadline_is_kept_by_a_solve_that_does_not_look(executor, monkeypatch):
     release = threading.Event()
-    monkeypatch.setattr("app.execution.solve", lambda *a, **o: release.wait(10))
+    monkeypatch.setattr("app.execution.solve_specified", lambda *a: release.wait(10))
     started = time.perf_counter()
     with pytest.raises(DeadlineExceededError):
         await run(executor, seconds=0.05)
@@ -154,12 +165,11 @@ BATCH = [
 @pytest.mark.parametrize("count", [1, 2, 3, 11])
 async def test_a_batch_is_solved_in_order_as_each_alone(algorithm, count):
     executor = Executor(workers=3, queue_length=2)
-    parameters = SCHEDULERS[algorithm].parameters()
-    found = await executor.solve(BATCH[:count], algorithm, parameters, Context(seed=3), 60)
+    found = await executor.solve(BATCH[:count], spec_of(algorithm, seed=3), 60)
     executor.close()
     assert len(found) == count
     for problem, schedule in zip(BATCH, found, strict=False):
-        expected = solve(problem, algorithm, parameters, Context(seed=3))
+        expected = solve(problem, algorithm, context=Context(seed=3))
         np.testing.assert_array_equal(schedule.active, expected.active)
         np.testing.assert_array_equal(schedule.receiver, expected.receiver)
 
@@ -170,28 +180,26 @@ async def test_a_batch_is_shared_out_among_the_threads(gate):
     gone = asyncio.Event()
     threads = set()
 
-    def remembered(problem, *, context, **options):
+    def remembered(*arguments):
         threads.add(threading.current_thread())
-        return solve(problem, context=context, **options)
+        return solve_specified(*arguments)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("app.execution.solve", remembered)
-        await executor.solve(BATCH, "dual_pursuit", DUAL, Context(), 60)
+        patch.setattr("app.execution.solve_specified", remembered)
+        await executor.solve(BATCH, DUAL, 60)
     assert len(threads) == 2
 
     # When one part finds no place, none takes one.
     waiting = [asyncio.create_task(run(executor)) for _ in range(3)]
     await asyncio.sleep(0.05)
     with pytest.raises(QueueFullError):
-        await executor.solve(BATCH, "dual_pursuit", DUAL, Context(), 60)
+        await executor.solve(BATCH, DUAL, 60)
     gate.set()
     assert len(await asyncio.gather(*waiting)) == 3
 
     # When the client goes, all parts end.
     gate.clear()
-    held = asyncio.create_task(
-        executor.solve(BATCH, "dual_pursuit", DUAL, Context(), 60, gone=gone.wait)
-    )
+    held = asyncio.create_task(executor.solve(BATCH, DUAL, 60, gone=gone.wait))
     await asyncio.sleep(0.05)
     gone.set()
     with pytest.raises(AbandonedError):

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from app.execution import AbandonedError, Executor
-from app.scheduling import SCHEDULERS, Context, DeadlineExceededError, Problem, solve
+from app.scheduling import SCHEDULERS, DeadlineExceededError, Problem, SolveSpec, solve
 from app.settings import Settings
 from app.workers import Job, WorkerDiedError, Workers
 from lab import processes
@@ -26,7 +26,7 @@ QUICK = Problem(iid_channels(np.random.default_rng(60), 6, 20), np.ones(20), gam
 ENDLESS = Problem(iid_channels(np.random.default_rng(61), 8, 400), np.ones(400), gamma=0.5)
 """DC programming takes minutes on it."""
 
-PARAMETERS = SCHEDULERS["dc"].parameters()
+SPEC = SolveSpec(SCHEDULERS["dc"], SCHEDULERS["dc"].parameters())
 
 
 def solvers():
@@ -64,7 +64,7 @@ def executor():
 
 
 async def dc(executor, problem=QUICK, seconds=60.0, **options):
-    (schedule,) = await executor.solve([problem], "dc", PARAMETERS, Context(), seconds, **options)
+    (schedule,) = await executor.solve([problem], SPEC, seconds, **options)
     return schedule
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from starlette.types import Receive, Scope, Send
 
 from app.api.observer import Observation
+from app.api.requests import RoundRequest
 from app.api.security import require_key
 from app.api.timing import Timing
 from app.api.wire import answer_type, decode, encode, read_body, require_known_media_type
@@ -19,17 +20,14 @@ from app.service import Service
 
 
 class Call(NamedTuple):
-    """A request whose body has been read.
+    """What answering a request takes, beside what it asks for.
 
     Parameters
     ----------
-    body
-        As decoded.
     media_type
         Of the answer.
     """
 
-    body: object
     service: Service
     observation: Observation
     timing: Timing
@@ -42,22 +40,23 @@ class Call(NamedTuple):
             pass
 
 
-Answer = Callable[[Call], Awaitable[dict[str, Any]]]
-"""call → fields of the answer."""
-
-
 class SchedulingEndpoint:
     """Serves one scheduling route.
 
     Parameters
     ----------
-    answer
-        What the route does between parsing and writing. It marks where solving begins, and where
-        encoding does.
+    request
+        Model of the body.
+    respond
+        (request, call) → fields of the answer.
     """
 
-    def __init__(self, answer: Answer) -> None:
-        self._answer = answer
+    def __init__(
+        self,
+        request: type[RoundRequest],
+        respond: Callable[[Any, Call], Awaitable[dict[str, Any]]],
+    ) -> None:
+        self._request, self._respond = request, respond
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; errors are left to the application's handlers."""
@@ -72,16 +71,10 @@ class SchedulingEndpoint:
             await asyncio.sleep(0)
             media_type = require_known_media_type(headers)
             service.require_compiled()
-            body = await read_body(receive, headers, service.settings)
-            call = Call(
-                decode(body, media_type),
-                service,
-                scope["observation"],
-                timing,
-                answer_type(headers),
-                receive,
-            )
-            answer = await self._answer(call)
+            body = decode(await read_body(receive, headers, service.settings), media_type)
+            call = Call(service, scope["observation"], timing, answer_type(headers), receive)
+            asked = self._request.model_validate(body, context=service.limits)
+            answer = await self._respond(asked, call)
         except AbandonedError:
             return
         finally:

@@ -2,18 +2,18 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import fields
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, TypeAdapter
 
-from app.api.algorithms import CHOICES, IRS_CHOICES, AlgorithmChoice, algorithm_in
+from app.api.algorithms import CHOICES, IRS_CHOICES, AlgorithmChoice, Choices, algorithm_in
 from app.api.errors import invalid
 from app.api.wire import Number, Vector, complex_array
-from app.scheduling import InvalidProblemError, IrsProblem, Method, Problem
-from app.scheduling.irs.problem import MOST_PHASE_BITS
-from app.scheduling.problem import LARGEST
+from app.scheduling import InvalidProblemError, IrsProblem, Method, Problem, SolveSpec
+from app.scheduling.irs.problem import MAX_PHASE_BITS
 from app.scheduling.types import RealArray
 
 Positive = Annotated[Number, Field(gt=0)]
@@ -36,6 +36,9 @@ def _unit(devices: int) -> RealArray:
     return weights
 
 
+_OPTIONS = {item.name for item in fields(SolveSpec)}
+"""Fields of a request with these names are options of the solve."""
+
 _ALGORITHM = "Name of an algorithm, or an object with its name and parameters."
 
 
@@ -44,9 +47,12 @@ class RoundRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
+    choices: ClassVar[Choices]
+    """The algorithms to choose from."""
+
     algorithm: AlgorithmChoice
     weights: Vector | None = Field(
-        default=None, description="Aggregation weights φ, positive, one a device; default all 1."
+        default=None, description="Aggregation weights φ, positive, one per device; default all 1."
     )
     gamma: Positive | None = Field(
         default=None,
@@ -61,7 +67,7 @@ class RoundRequest(BaseModel):
     power: Positive = Field(default=1.0, description="Transmit power limit P of every device.")
     noise_variance: Positive = Field(default=1.0, description="Noise variance σ² at an antenna.")
     device_ids: list[Annotated[str, Field(max_length=256)]] | None = Field(
-        default=None, description="Distinct names, one a device, echoed for the active ones."
+        default=None, description="Distinct names, one per device, echoed for the active ones."
     )
     csi_error: Annotated[
         Any, PlainValidator(_number_or_vector, json_schema_input_type=Number | Vector)
@@ -93,10 +99,9 @@ class RoundRequest(BaseModel):
 
     def problems(self) -> Sequence[Problem | IrsProblem]:
         """Return the problems stated; 422 if the fields do not agree with each other."""
-        antennas, devices = self._shape()
+        devices = self._devices()
         tolerance, gamma = self._tolerance()
         self._check_ids(devices)
-        self._check_warm_start(antennas)
         stated = {
             "weights": _unit(devices) if self.weights is None else np.array(self.weights),
             "gamma": gamma,
@@ -110,9 +115,14 @@ class RoundRequest(BaseModel):
             field = tolerance if error.field == "gamma" else error.field
             raise invalid([{"loc": [field], "msg": error.message}]) from None
 
+    def specification(self) -> SolveSpec:
+        """Return how the problems are to be solved."""
+        options = {name: getattr(self, name) for name in _OPTIONS & type(self).model_fields.keys()}
+        return SolveSpec(self.algorithm.scheduler, self.algorithm.parameters, **options)
+
     @abstractmethod
-    def _shape(self) -> tuple[int, int]:
-        """Return the number of antennas and of devices."""
+    def _devices(self) -> int:
+        """Return the number of devices."""
 
     @abstractmethod
     def _state(self, stated: dict[str, Any]) -> Sequence[Problem | IrsProblem]:
@@ -134,18 +144,6 @@ class RoundRequest(BaseModel):
         )
         raise invalid([{"loc": [name], "msg": message} for name in given or TOLERANCES[:1]])
 
-    def _check_warm_start(self, antennas: int) -> None:
-        start = self.warm_start
-        if start is None:
-            return
-        message = ""
-        if start.shape != (antennas,):
-            message = f"must have {antennas} entries, one for each antenna, not {start.size}"
-        elif not np.abs(start.view(np.float64)).max() <= LARGEST:
-            message = f"must be finite, and at most {LARGEST:g} in magnitude"
-        if message:
-            raise invalid([{"loc": ["warm_start"], "msg": message}])
-
     def _check_ids(self, devices: int) -> None:
         ids = self.device_ids
         if ids is not None and len(ids) != devices:
@@ -158,6 +156,8 @@ class RoundRequest(BaseModel):
 class ScheduleRequest(RoundRequest):
     """One round to schedule."""
 
+    choices = CHOICES
+
     channels: Annotated[Any, complex_array("antennas", "devices")] = Field(
         description="Uplink channels H, antennas × devices: column k is device k."
     )
@@ -165,9 +165,8 @@ class ScheduleRequest(RoundRequest):
         default=CHOICES["matching_pursuit"](name="matching_pursuit"), description=_ALGORITHM
     )
 
-    def _shape(self) -> tuple[int, int]:
-        antennas, devices = self.channels.shape
-        return antennas, devices
+    def _devices(self) -> int:
+        return int(self.channels.shape[1])
 
     def _state(self, stated: dict[str, Any]) -> Sequence[Problem]:
         return [Problem(channels=self.channels, **stated)]
@@ -176,6 +175,8 @@ class ScheduleRequest(RoundRequest):
 class BatchRequest(RoundRequest):
     """Rounds to schedule at once, which differ in their channels only."""
 
+    choices = CHOICES
+
     channels: Annotated[Any, complex_array("rounds", "antennas", "devices")] = Field(
         description="Uplink channels of every round, rounds × antennas × devices."
     )
@@ -183,9 +184,8 @@ class BatchRequest(RoundRequest):
         default=CHOICES["matching_pursuit"](name="matching_pursuit"), description=_ALGORITHM
     )
 
-    def _shape(self) -> tuple[int, int]:
-        _, antennas, devices = self.channels.shape
-        return antennas, devices
+    def _devices(self) -> int:
+        return int(self.channels.shape[2])
 
     def _state(self, stated: dict[str, Any]) -> Sequence[Problem]:
         problems = []
@@ -202,6 +202,8 @@ class BatchRequest(RoundRequest):
 class IrsScheduleRequest(RoundRequest):
     """One round to schedule together with the phases of a reflecting surface."""
 
+    choices = IRS_CHOICES
+
     direct: Annotated[Any, complex_array("antennas", "devices")] = Field(
         description="Channels H⁰ past the surface, antennas × devices: column k is device k."
     )
@@ -215,7 +217,7 @@ class IrsScheduleRequest(RoundRequest):
     algorithm: Annotated[AlgorithmChoice, algorithm_in(IRS_CHOICES)] = Field(
         default=IRS_CHOICES["matching_pursuit"](name="matching_pursuit"), description=_ALGORITHM
     )
-    phase_bits: Annotated[int, Field(ge=1, le=MOST_PHASE_BITS)] | None = Field(
+    phase_bits: Annotated[int, Field(ge=1, le=MAX_PHASE_BITS)] | None = Field(
         default=None,
         description="The phases are multiples of 2π/2^bits; continuous if left out.",
     )
@@ -225,9 +227,8 @@ class IrsScheduleRequest(RoundRequest):
         "phases; all 1 if left out.",
     )
 
-    def _shape(self) -> tuple[int, int]:
-        antennas, devices = self.direct.shape
-        return antennas, devices
+    def _devices(self) -> int:
+        return int(self.direct.shape[1])
 
     def _state(self, stated: dict[str, Any]) -> Sequence[IrsProblem]:
         problem = IrsProblem(

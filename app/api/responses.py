@@ -51,7 +51,7 @@ class IrsScheduleAnswer(ScheduleAnswer):
 class BatchAnswer(Answer):
     """The schedules of all rounds."""
 
-    schedules: list[ScheduleAnswer] = Field(description="One a round, in their order.")
+    schedules: list[ScheduleAnswer] = Field(description="One per round, in their order.")
 
 
 class ParameterInfo(Answer):
@@ -72,6 +72,8 @@ class AlgorithmInfo(Answer):
         description="The endpoints that take it. Where it differs between endpoints, each has an "
         "entry of the same name."
     )
+    max_devices: int | None = Field(description="The largest K it takes; null for the service's.")
+    max_elements: int | None = Field(description="The largest M it takes; null for the service's.")
     parameters: list[ParameterInfo]
 
 

@@ -13,7 +13,8 @@ from app.scheduling.scheduler import (
     Parameters,
     Scheduler,
 )
-from app.scheduling.solver import solve
+from app.scheduling.solver import solve, solve_specified
+from app.scheduling.specification import SolveSpec
 
 __all__ = [
     "IRS_SCHEDULERS",
@@ -29,8 +30,10 @@ __all__ = [
     "Problem",
     "Schedule",
     "Scheduler",
+    "SolveSpec",
     "VerificationError",
     "schedulers_of",
     "solve",
+    "solve_specified",
     "verify",
 ]

@@ -1,7 +1,7 @@
 r"""The lifted problem through cvxpy: the same programme, solved by a general cone solver.
 
-It states the problem of :mod:`app.scheduling.kernels.lifted` over a real matrix Y of twice the
-size, with :math:`b_k = [\Re a_k;\ \Im a_k]` and :math:`b'_k = [-\Im a_k;\ \Re a_k]`:
+It states the problem of :mod:`app.scheduling.kernels.interior_point` over a real matrix Y of twice
+the size, with :math:`b_k = [\Re a_k;\ \Im a_k]` and :math:`b'_k = [-\Im a_k;\ \Re a_k]`:
 
 .. math:: \min_{Y \succeq 0,\ s \ge 0} \langle \tilde B, Y\rangle + \sum_k w_k s_k
     \quad\text{s.t.}\quad \operatorname{tr} Y = 1,\quad
@@ -24,7 +24,7 @@ import numpy as np
 from app.scheduling.problem import InvalidProblemError
 from app.scheduling.types import ComplexArray, RealArray
 
-MOST_COEFFICIENTS = 200_000
+MAX_COEFFICIENTS = 200_000
 """Limit on the coefficients of the constraints, 4KN²: beyond it a programme takes minutes and
 gigabytes."""
 
@@ -68,10 +68,10 @@ def solve_conic(
         There are too many coefficients for a general solver.
     """
     devices, antennas = rows.shape
-    if 4 * devices * antennas**2 > MOST_COEFFICIENTS:
+    if 4 * devices * antennas**2 > MAX_COEFFICIENTS:
         raise InvalidProblemError(
             "algorithm",
-            f"solver {solver} takes at most {MOST_COEFFICIENTS // (4 * antennas**2)} devices at "
+            f"solver {solver} takes at most {MAX_COEFFICIENTS // (4 * antennas**2)} devices at "
             f"{antennas} antennas, not {devices}; interior_point takes more",
         )
     hard = bool(np.isinf(weights).any())

@@ -1,8 +1,8 @@
 r"""The lifted problem of one round: C in place of :math:`cc^H`, its rank dropped.
 
-:mod:`app.scheduling.kernels.lifted` states and solves it, and :mod:`app.scheduling.conic` solves it
-with general cone solvers. This module sets it up for a problem and interprets its solutions.
-Devices that no receiver serves, :math:`\|h_k\|^2 < q_k`, are left out.
+:mod:`app.scheduling.kernels.interior_point` states and solves it, and :mod:`app.scheduling.conic`
+solves it with general cone solvers. This module sets it up for a problem and interprets its
+solutions. Devices that no receiver serves, :math:`\|h_k\|^2 < q_k`, are left out.
 """
 
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ import numpy as np
 from app.scheduling.conic import solve_conic
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE
 from app.scheduling.kernels.gram import aligned_sum
-from app.scheduling.kernels.lifted import FAILED, SOLVED, solve_lifted
+from app.scheduling.kernels.interior_point import FAILED, SOLVED, solve_lifted
 from app.scheduling.problem import Problem
 from app.scheduling.types import ComplexArray, IndexArray, RealArray
 
 Solver = Literal["interior_point", "clarabel", "scs"]
 """The solver: the compiled kernel, or one that comes with cvxpy."""
 
-MOST_DEVICES = 512
+MAX_DEVICES = 512
 """Largest K of the algorithms that solve this problem: a Newton step of O(K³) cannot be stopped."""
 
 LARGEST_GAIN = 1e6

@@ -21,10 +21,10 @@ from app.scheduling.types import ComplexArray, MaskArray
 TOLERANCE = 1e-4
 """Polishing ends when the level is this close to its bound, relatively."""
 
-MOST_VISITS = 10_000_000
+MAX_VISITS = 10_000_000
 """Limit on visits to a device, O(N) each."""
 
-_MOST_LEVELS = 20
+_MAX_LEVELS = 20
 _NEVER = np.zeros(1, np.bool_)
 
 
@@ -34,7 +34,7 @@ def polish(
     active: MaskArray,
     stop: MaskArray = _NEVER,
     tolerance: float = TOLERANCE,
-    most_visits: int = MOST_VISITS,
+    most_visits: int = MAX_VISITS,
 ) -> tuple[ComplexArray, MaskArray]:
     """Improve the receiver of a schedule, and add every device it newly serves.
 
@@ -96,7 +96,7 @@ def _raise_level(
     )
     everyone = np.arange(members.size)
     visits = 0
-    for _ in range(_MOST_LEVELS):
+    for _ in range(_MAX_LEVELS):
         level = float((magnitudes / weights).min())
         if not level > 0.0:
             break

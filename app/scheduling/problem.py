@@ -4,8 +4,8 @@ Maximise :math:`|S|` over the receiver :math:`c` and the set :math:`S` of schedu
 to :math:`\phi_k^2 \|c\|^2 \le \gamma |h_k^H c|^2` for all :math:`k \in S`.
 """
 
-from dataclasses import dataclass, field
-from typing import TypeVar
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,8 +37,19 @@ class InvalidProblemError(ValueError):
         return type(self), (self.field, self.message)
 
 
+class Rebuilt:
+    """Base of frozen dataclasses that are made anew when unpickled.
+
+    Pickle does not preserve that arrays are read-only; every field that ``__init__`` takes is
+    carried over, and checked again.
+    """
+
+    def __reduce__(self: Any) -> tuple[type, tuple[object, ...]]:
+        return type(self), tuple(getattr(self, item.name) for item in fields(self) if item.init)
+
+
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(Rebuilt):
     """One round: the channels, the weights, and the tolerance for the aggregate's error.
 
     Parameters
@@ -106,11 +117,6 @@ class Problem:
         object.__setattr__(self, "channels", channels)
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "required_gains", required)
-
-    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        # Made anew where it arrives, because arrays do not keep that they are read-only.
-        given = (self.channels, self.weights, self.gamma, self.power, self.noise_variance)
-        return type(self), (*given, self.csi_error)
 
     @property
     def antennas(self) -> int:

@@ -125,7 +125,7 @@ class Scheduler:
         Whether the result is independent of the order of the devices and of the seed.
     pace
         How long it takes, and how to stop it.
-    most_devices, most_elements
+    max_devices, max_elements
         The largest K and, with a surface, M that it takes; None for any.
     """
 
@@ -138,14 +138,14 @@ class Scheduler:
     uses_surface: bool = True
     symmetric: bool = True
     pace: Pace = "short"
-    most_devices: int | None = None
-    most_elements: int | None = None
+    max_devices: int | None = None
+    max_elements: int | None = None
 
     def require_suited(self, problem: Problem | IrsProblem) -> None:
         """Raise :class:`InvalidProblemError` if ``problem`` is too large for it."""
-        self._require("devices", problem.devices, self.most_devices)
+        self._require("devices", problem.devices, self.max_devices)
         if isinstance(problem, IrsProblem):
-            self._require("elements", problem.elements, self.most_elements)
+            self._require("elements", problem.elements, self.max_elements)
 
     def _require(self, what: str, size: int, most: int | None) -> None:
         if most is not None and size > most:

@@ -1,6 +1,10 @@
 """problem → scheduler → coordination → verified schedule."""
 
-from app.scheduling.coordination import Method, coordinated
+from typing import Any
+
+import numpy as np
+
+from app.scheduling.coordination import coordinated
 from app.scheduling.irs.problem import IrsProblem
 from app.scheduling.kernels import formulas
 from app.scheduling.polishing import polish as polished
@@ -8,6 +12,8 @@ from app.scheduling.problem import Problem
 from app.scheduling.registry import schedulers_of
 from app.scheduling.schedule import Schedule, require_unbroken, tuned_problem
 from app.scheduling.scheduler import Context, Parameters
+from app.scheduling.specification import SolveSpec
+from app.scheduling.types import MaskArray
 
 
 def solve(
@@ -15,11 +21,9 @@ def solve(
     algorithm: str = "matching_pursuit",
     parameters: Parameters | None = None,
     context: Context | None = None,
-    *,
-    coordination: Method = "zero_forcing",
-    polish: bool = False,
+    **options: Any,
 ) -> Schedule:
-    """Run one algorithm on one problem and return its verified schedule.
+    """Run one algorithm, given by its name, on one problem and return its verified schedule.
 
     Parameters
     ----------
@@ -27,33 +31,54 @@ def solve(
         A name from :func:`app.scheduling.registry.schedulers_of` the problem.
     parameters
         An instance of that scheduler's parameters; its defaults if None.
-    coordination
-        How η and ψ are set once the receiver and the active set are known.
-    polish
-        Replace the receiver by the one with the least error for the set found, and take in
-        everyone whom it serves.
+    context
+        Seed, stop flag and warm start.
+    options
+        The other fields of :class:`SolveSpec`.
+    """
+    scheduler, context = schedulers_of(problem)[algorithm], context or Context()
+    spec = SolveSpec(
+        scheduler,
+        parameters or scheduler.parameters(),
+        seed=context.seed,
+        warm_start=context.warm_start,
+        **options,
+    )
+    return solve_specified(problem, spec, context.stop)
+
+
+def solve_specified(
+    problem: Problem | IrsProblem, spec: SolveSpec, stop: MaskArray | None = None
+) -> Schedule:
+    """Solve one problem as ``spec`` says and return the verified schedule.
+
+    Parameters
+    ----------
+    stop
+        (1,) mask, set from outside when the deadline has passed.
 
     Raises
     ------
     InvalidProblemError
-        This algorithm does not take this problem.
+        The problem cannot be solved this way.
     DeadlineExceededError
-        ``context.stop`` was set before there was anything to answer.
+        ``stop`` was set before there was anything to answer.
     """
-    scheduler = schedulers_of(problem)[algorithm]
-    scheduler.require_suited(problem)
-    context = context or Context()
-    selection = scheduler.select(problem, parameters or scheduler.parameters(), context)
+    spec.require_suited(problem)
+    scheduler = spec.scheduler
+    stop = np.zeros(1, np.bool_) if stop is None else stop
+    context = Context(spec.seed, stop, spec.warm_start)
+    selection = scheduler.select(problem, spec.parameters, context)
     phases = selection.phases
     problem = tuned_problem(problem, phases, uses_surface=scheduler.uses_surface)
     found = (selection.receiver, selection.active)
-    if polish:
-        found = polished(problem, *found, context.stop)
+    if spec.polish:
+        found = polished(problem, *found, stop)
     receiver, active, power_factor, error, scalars, broken = coordinated(
-        problem, *found, coordination
+        problem, *found, spec.coordination
     )
     iterations, stopped = selection.iterations, selection.stopped
-    if polish and context.stop[0]:
+    if spec.polish and stop[0]:
         stopped = "deadline"
     if active.size == 0:
         return Schedule(False, active, None, None, None, scalars, iterations, stopped, phases)

@@ -94,12 +94,16 @@ class Algorithm:
         Its name, what it does, and its source.
     endpoints
         The routes that take it.
+    max_devices, max_elements
+        The largest K and M that it takes; None for as many as the service takes.
     """
 
     name: str
     summary: str
     reference: str
     endpoints: tuple[str, ...]
+    max_devices: int | None
+    max_elements: int | None
     parameters: tuple[Parameter, ...]
 
     @classmethod
@@ -110,6 +114,8 @@ class Algorithm:
             summary=answer["summary"],
             reference=answer["reference"],
             endpoints=tuple(answer["endpoints"]),
+            max_devices=answer["max_devices"],
+            max_elements=answer["max_elements"],
             parameters=tuple(
                 Parameter(item["name"], item["default"], item["json_schema"])
                 for item in answer["parameters"]

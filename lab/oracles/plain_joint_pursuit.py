@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from lab.oracles.plain_pursuit import first_receiver, largest, principal, violations
 
 CONVERGED = 1e-3
-MOST_STEPS = 50
-MOST_ALTERNATIONS = 100
+MAX_STEPS = 50
+MAX_ALTERNATIONS = 100
 
 Complex = NDArray[np.complex128]
 Real = NDArray[np.float64]
@@ -54,7 +54,7 @@ def tune(
     """Take steps of a policy until one raises the objective by less than a thousandth."""
     matrix, linear, _ = form
     current = value(form, phases)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         before = phases
         if policy == "mm":
             phases = allowed(matrix @ phases + linear, phases, levels)
@@ -92,7 +92,7 @@ def backward(
     while remaining.any():
         iterations += 1
         previous = 0.0
-        for _ in range(MOST_ALTERNATIONS):
+        for _ in range(MAX_ALTERNATIONS):
             c = principal(channels * np.sqrt(weights), c)
             form = quadratic_form(direct, to_server, to_surface, weights, c)
             before = phases

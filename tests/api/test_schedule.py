@@ -156,6 +156,10 @@ def test_algorithms(client):
     assert delta["json_schema"] == {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
     assert search["json_schema"]["enum"] == ["backward", "forward", "bidirectional"]
     assert found["all_devices"]["parameters"] == []
+    limits = {name: info["max_devices"] for name, info in found.items()}
+    assert limits == {name: scheduler.max_devices for name, scheduler in SCHEDULERS.items()}
+    assert limits["exhaustive"] == 12
+    assert limits["matching_pursuit"] is None
 
 
 def test_health(client):

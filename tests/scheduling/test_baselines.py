@@ -17,9 +17,9 @@ from app.scheduling import (
 )
 from app.scheduling import lifted as lifted_module
 from app.scheduling.conic import solve_conic
-from app.scheduling.kernels.lifted import FAILED, INFEASIBLE, SOLVED, solve_lifted
+from app.scheduling.kernels.interior_point import FAILED, INFEASIBLE, SOLVED, solve_lifted
 from app.scheduling.schedulers.dc import DcParameters
-from app.scheduling.schedulers.exhaustive import MOST_DEVICES
+from app.scheduling.schedulers.exhaustive import MAX_DEVICES
 from app.scheduling.schedulers.ordered import (
     ProportionalFairParameters,
     RoundRobinParameters,
@@ -323,9 +323,9 @@ def test_exhaustive_is_the_best_of_all_subsets(gamma_db):
 
 
 def test_exhaustive_refuses_many_devices():
-    solve(round_of(0, 3, MOST_DEVICES, -3), "exhaustive")
-    with pytest.raises(InvalidProblemError, match=str(MOST_DEVICES)) as refused:
-        solve(round_of(0, 3, MOST_DEVICES + 1), "exhaustive")
+    solve(round_of(0, 3, MAX_DEVICES, -3), "exhaustive")
+    with pytest.raises(InvalidProblemError, match=str(MAX_DEVICES)) as refused:
+        solve(round_of(0, 3, MAX_DEVICES + 1), "exhaustive")
     assert refused.value.field == "algorithm"
 
 

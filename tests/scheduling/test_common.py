@@ -19,7 +19,7 @@ every_scheduler = pytest.mark.parametrize(("name", "parameters"), VARIANTS)
 
 def paper_problem(rng, name, gamma_db, **fixed):
     """The paper's setting, N = 6 and K = 20, or as many devices as the algorithm takes."""
-    devices = min(20, SCHEDULERS[name].most_devices or 20)
+    devices = min(20, SCHEDULERS[name].max_devices or 20)
     return Problem(iid_channels(rng, 6, devices), np.ones(devices), 10 ** (gamma_db / 10), **fixed)
 
 
@@ -29,7 +29,7 @@ def test_formulas_hold(name, parameters):
     rng = np.random.default_rng(1)
     served_somebody = 0
     for _ in range(60):
-        problem = random_problem(rng, SCHEDULERS[name].most_devices)
+        problem = random_problem(rng, SCHEDULERS[name].max_devices)
         schedule = solve(problem, name, parameters)
         verify(problem, schedule, keeps_tolerance=SCHEDULERS[name].keeps_tolerance)
         active = schedule.active.tolist()
@@ -153,7 +153,7 @@ def test_csi_error_keeps_every_channel_within_the_bound_served(name, parameters)
     rng = np.random.default_rng(5)
     served = 0
     for _ in range(20):
-        bound = rng.uniform(0, 0.3, min(20, SCHEDULERS[name].most_devices or 20))
+        bound = rng.uniform(0, 0.3, min(20, SCHEDULERS[name].max_devices or 20))
         problem = paper_problem(rng, name, 6, csi_error=bound)
         schedule = solve(problem, name, parameters)
         c = schedule.receiver

@@ -77,7 +77,7 @@ def test_mmse_is_zero_forcing_without_noise():
 def test_every_scheduler_takes_mmse_and_polishing(name):
     rng = np.random.default_rng(83)
     for _ in range(20):
-        problem = random_problem(rng, SCHEDULERS[name].most_devices)
+        problem = random_problem(rng, SCHEDULERS[name].max_devices)
         plain = solve(problem, name)
         least = solve(problem, name, coordination="mmse")
         polished = solve(problem, name, polish=True)

@@ -9,17 +9,17 @@ Maximise :math:`|S|` over :math:`\mu`, the receiver :math:`c` and the set :math:
 :math:`|\mu_m| = 1` and :math:`\phi_k^2\|c\|^2 \le \gamma|h_k(\mu)^H c|^2` for all :math:`k \in S`.
 """
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from app.scheduling.irs.phases import PhaseGrid
 from app.scheduling.kernels.surface import Surface, tuned_channels
-from app.scheduling.problem import LARGEST, InvalidProblemError, Problem, frozen
+from app.scheduling.problem import LARGEST, InvalidProblemError, Problem, Rebuilt, frozen
 from app.scheduling.types import ComplexArray, IndexArray, RealArray
 
-MOST_PHASE_BITS = 16
+MAX_PHASE_BITS = 16
 """Finer phases are indistinguishable from continuous ones."""
 
 MODULUS_TOLERANCE = 1e-6
@@ -27,7 +27,7 @@ MODULUS_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class IrsProblem:
+class IrsProblem(Rebuilt):
     """One round with a reflecting surface.
 
     Parameters
@@ -110,9 +110,9 @@ class IrsProblem:
                 f"what is reflected, with irs_to_server and direct, must stay below {LARGEST:g} in "
                 "magnitude; rescale them",
             )
-        if self.phase_bits is not None and not 1 <= self.phase_bits <= MOST_PHASE_BITS:
+        if self.phase_bits is not None and not 1 <= self.phase_bits <= MAX_PHASE_BITS:
             raise InvalidProblemError(
-                "phase_bits", f"must be 1 to {MOST_PHASE_BITS}, or none for continuous phases"
+                "phase_bits", f"must be 1 to {MAX_PHASE_BITS}, or none for continuous phases"
             )
         strengths = np.linalg.norm(to_server, axis=0) * np.linalg.norm(to_surface, axis=1)
         object.__setattr__(self, "direct", without_surface.channels)
@@ -124,10 +124,6 @@ class IrsProblem:
         object.__setattr__(self, "order", np.argsort(-strengths, kind="stable"))
         object.__setattr__(self, "reflects", bool(strengths.any()))
         object.__setattr__(self, "initial_phases", self._start(elements))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        # Rebuilt when unpickled: pickle does not preserve that arrays are read-only.
-        return IrsProblem, tuple(getattr(self, item.name) for item in fields(self) if item.init)
 
     def _without_surface(self) -> Problem:
         try:

@@ -34,8 +34,8 @@ MARGIN = 1e-6
 EQUAL = 1e-9
 """Eigenvalues this close to the largest, relative to it, count as equal to it."""
 
-_MOST_STEPS = 40
-_MOST_FAILURES = 8
+_MAX_STEPS = 40
+_MAX_FAILURES = 8
 
 
 @compiled
@@ -181,7 +181,7 @@ def principal_eigenvector(
     failures = 0
     shift = math.inf
     previous = 0.0
-    for step in range(_MOST_STEPS):
+    for step in range(_MAX_STEPS):
         quotient, residual = rayleigh(matrix, vector, product)
         converged = residual <= RESIDUAL * trace
         if converged and shift <= quotient + 2.0 * MARGIN * trace:
@@ -197,7 +197,7 @@ def principal_eigenvector(
         while not factor_below(matrix, shift, lower, column):
             is_principal = False
             failures += 1
-            if failures > _MOST_FAILURES:
+            if failures > _MAX_FAILURES:
                 _decompose(matrix, vector)
                 return
             raised = max(4.0 * raised, residual)

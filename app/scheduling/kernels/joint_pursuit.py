@@ -21,7 +21,7 @@ from app.scheduling.types import ComplexArray, MaskArray, RealArray
 CONVERGED = 1e-3
 """Stop after an alternation that raises Σ_k w_k|h_k(μ)ᴴc|² by less than this share."""
 
-MOST_ALTERNATIONS = 100
+MAX_ALTERNATIONS = 100
 """Limit on alternations."""
 
 
@@ -71,7 +71,7 @@ def joint_pursuit(
     while count > 0 and not stop[0]:
         iterations += 1
         previous = 0.0
-        for _ in range(MOST_ALTERNATIONS):
+        for _ in range(MAX_ALTERNATIONS):
             alternations += 1
             peak = reweigh(gram, rows, weights, new_weights, peak)
             principal_eigenvector(gram, receiver, lower, column, product)

@@ -34,7 +34,7 @@ from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray
 SWEEPS = 2
 """Sweeps between two alignments."""
 
-MOST_SWEEPS = 256
+MAX_SWEEPS = 256
 """Limit if alignments come too soon for the sweeps to converge."""
 
 
@@ -248,7 +248,7 @@ def minimise_norm(
         smallest = realign(rows, multipliers, members, count, current, combined, responses)
         level = smallest / math.sqrt(squared_norm(current))
         if level <= last:
-            sweeps = min(2 * sweeps, MOST_SWEEPS)
+            sweeps = min(2 * sweeps, MAX_SWEEPS)
         last = level
         if level > best:
             best = level

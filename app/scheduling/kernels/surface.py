@@ -37,7 +37,7 @@ MM, BCD = 0, 1
 CONVERGED = 1e-3
 """A policy stops after a step that raises f by less than this share."""
 
-MOST_STEPS = 50
+MAX_STEPS = 50
 """Limit on steps; for BCD, on sweeps over all elements."""
 
 _VANISHING = 1e-280
@@ -263,7 +263,7 @@ def update_phases(
     respond(surface, receiver, phases, responses)
     value = objective(responses, weights)
     moved = False
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         if policy == MM:
             stepped = mm_step(surface, weights, phases, responses)
         else:

@@ -23,7 +23,7 @@ serves are counted; the best receiver seen is the answer. A difference therefore
 that receiver serves as many devices as it should: no tolerance is needed, and no slack is trusted.
 
 ``solver`` chooses the solver. On K = 20, N = 6 the kernel of
-:mod:`app.scheduling.kernels.lifted` takes 0.5 ms per programme, Clarabel 7 ms and SCS 20 ms.
+:mod:`app.scheduling.kernels.interior_point` takes 0.5 ms per programme, Clarabel 7 ms, SCS 20 ms.
 
 Which slacks are the largest is a discrete choice that can depend on the last bits: differently
 compiled kernels may find schedules that differ by up to four devices for K = 60, N = 8.
@@ -38,7 +38,7 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Interval
 
-from app.scheduling.lifted import MOST_DEVICES, Lifted, LiftedProblem, Solver
+from app.scheduling.lifted import MAX_DEVICES, Lifted, LiftedProblem, Solver
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
 from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray
@@ -176,6 +176,6 @@ SCHEDULERS = (
         # It is in exact arithmetic, but its discrete choices can depend on the last bits.
         symmetric=False,
         pace="slow",
-        most_devices=MOST_DEVICES,
+        max_devices=MAX_DEVICES,
     ),
 )

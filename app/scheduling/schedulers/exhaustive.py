@@ -8,7 +8,7 @@ Sets are decided by :mod:`app.scheduling.servability` with many starts. The answ
 feasible schedule, and it is the optimum if every "no" is right; most of those are proven.
 
 Cost: up to 2ᴷ decisions, usually at most a few hundred for K = 12. More than
-:data:`MOST_DEVICES` devices are rejected.
+:data:`MAX_DEVICES` devices are rejected.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
 from app.scheduling.servability import Servability
 from app.scheduling.types import ComplexArray, MaskArray
 
-MOST_DEVICES = 12
+MAX_DEVICES = 12
 """Largest K accepted."""
 
 STARTS = 200
@@ -100,6 +100,6 @@ SCHEDULERS = (
         parameters=ExhaustiveParameters,
         select=select,
         pace="slow",
-        most_devices=MOST_DEVICES,
+        max_devices=MAX_DEVICES,
     ),
 )

@@ -28,7 +28,7 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Interval
 
-from app.scheduling.lifted import MOST_DEVICES
+from app.scheduling.lifted import MAX_DEVICES
 from app.scheduling.problem import InvalidProblemError, Problem
 from app.scheduling.scheduler import (
     Context,
@@ -152,7 +152,7 @@ SCHEDULERS = (
         select=select_random,
         symmetric=False,
         pace="slow",
-        most_devices=MOST_DEVICES,
+        max_devices=MAX_DEVICES,
     ),
     Scheduler(
         name="round_robin",
@@ -162,7 +162,7 @@ SCHEDULERS = (
         select=select_round_robin,
         symmetric=False,
         pace="slow",
-        most_devices=MOST_DEVICES,
+        max_devices=MAX_DEVICES,
     ),
     Scheduler(
         name="proportional_fair",
@@ -171,6 +171,6 @@ SCHEDULERS = (
         parameters=ProportionalFairParameters,
         select=select_proportional_fair,
         pace="slow",
-        most_devices=MOST_DEVICES,
+        max_devices=MAX_DEVICES,
     ),
 )

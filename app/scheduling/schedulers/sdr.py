@@ -36,7 +36,7 @@ from typing import Literal
 
 import numpy as np
 
-from app.scheduling.lifted import MOST_DEVICES, Lifted, LiftedProblem, Solver
+from app.scheduling.lifted import MAX_DEVICES, Lifted, LiftedProblem, Solver
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
 from app.scheduling.types import MaskArray
@@ -91,6 +91,6 @@ SCHEDULERS = (
         # Which of many solutions a general solver returns depends on the basis.
         symmetric=False,
         pace="slow",
-        most_devices=MOST_DEVICES,
+        max_devices=MAX_DEVICES,
     ),
 )

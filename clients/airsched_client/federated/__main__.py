@@ -13,6 +13,7 @@ from airsched_client.federated.loop import compare
 from airsched_client.federated.partition import PartitionParameters
 from airsched_client.federated.tasks import TASKS
 from airsched_client.federated.waiting import Patience
+from airsched_client.models import Algorithm
 
 try:
     from rich.console import Console
@@ -24,7 +25,6 @@ except ImportError as error:
     sys.exit(f"{error}: pip install 'airsched-client[federated]'")
 
 _EVERY = "every"
-_EXHAUSTIVE_DEVICES = 12
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -96,20 +96,28 @@ def _run(
         )
 
 
+def _too_large(algorithm: Algorithm, asked: argparse.Namespace) -> str:
+    """Return in words that the network is too large for ``algorithm``, or nothing."""
+    for what, most in (("devices", algorithm.max_devices), ("elements", algorithm.max_elements)):
+        if most is not None and getattr(asked, what) > most:
+            return f"it takes at most {most} {what}"
+    return ""
+
+
 def _experiment(
     asked: argparse.Namespace, scheduler: SchedulerClient, patience: Patience, console: Console
 ) -> Experiment:
     policies = list(asked.policies)
     if _EVERY in policies:
         route = "/schedule/irs" if asked.elements else "/schedule"
-        offered = [
-            algorithm.name
-            for algorithm in patience.ask(scheduler.algorithms)
-            if route in algorithm.endpoints
-        ]
-        if "exhaustive" in offered and asked.devices > _EXHAUSTIVE_DEVICES:
-            console.print(f"without exhaustive: it takes up to {_EXHAUSTIVE_DEVICES} devices")
-            offered.remove("exhaustive")
+        offered = []
+        for algorithm in patience.ask(scheduler.algorithms):
+            if route not in algorithm.endpoints:
+                continue
+            if too_large := _too_large(algorithm, asked):
+                console.print(f"without {algorithm.name}: {too_large}")
+            else:
+                offered.append(algorithm.name)
         policies[policies.index(_EVERY) :] = [PERFECT, *offered]
     return Experiment(
         task=asked.task,

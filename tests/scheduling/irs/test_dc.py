@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.scheduling import InvalidProblemError, IrsProblem, solve
-from app.scheduling.irs.lifted import GAP, lifted_phases
+from app.scheduling.irs.lifted_phases import GAP, lifted_phases
 from lab.channels import iid_channels
 
 

@@ -10,8 +10,8 @@ phases
     more than before: V in place of :math:`(\mu, 1)(\mu, 1)^H`, and slacks for the devices
     that V does not serve. The largest slacks are free, and rank one is
     :math:`\operatorname{tr} V - \|V\|_2`, a difference of convex functions, linearised at the
-    last solution. Each such programme is solved by :mod:`app.scheduling.irs.lifted`, until the
-    objective stops falling.
+    last solution. Each such programme is solved by :mod:`app.scheduling.irs.lifted_phases`, until
+    the objective stops falling.
 
 The phases are those of V's principal eigenvector (rounded to the grid, if there is one), and the
 devices that the receiver then serves are counted; no slack is trusted. The two steps alternate as
@@ -27,18 +27,18 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Interval
 
-from app.scheduling.irs.lifted import lifted_phases
+from app.scheduling.irs.lifted_phases import lifted_phases
 from app.scheduling.irs.problem import IrsProblem
 from app.scheduling.kernels.pursuit import principal_receiver
-from app.scheduling.lifted import LARGEST_GAIN, MOST_DEVICES
+from app.scheduling.lifted import LARGEST_GAIN, MAX_DEVICES
 from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
 from app.scheduling.schedulers import dc
 from app.scheduling.types import ComplexArray
 
-MOST_ELEMENTS = 128
+MAX_ELEMENTS = 128
 """Largest M accepted: a Newton step of O((M + K)³) cannot be stopped."""
 
-MOST_ALTERNATIONS = 20
+MAX_ALTERNATIONS = 20
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class _Alternation:
     def run(self) -> None:
         """Alternate as long as the number of devices grows."""
         phases = self._problem.start()
-        for _ in range(MOST_ALTERNATIONS):
+        for _ in range(MAX_ALTERNATIONS):
             served = int(self.best.active.sum())
             found = self._schedule(phases)
             self._keep(found)
@@ -176,7 +176,7 @@ SCHEDULERS = (
         # Its discrete choices can depend on the last bits.
         symmetric=False,
         pace="slow",
-        most_devices=MOST_DEVICES,
-        most_elements=MOST_ELEMENTS,
+        max_devices=MAX_DEVICES,
+        max_elements=MAX_ELEMENTS,
     ),
 )

@@ -11,8 +11,8 @@ Its dual has M + 1 + K variables,
 .. math:: \max_{\tau,\ 0\le\lambda\le w} \sum_m\tau_m + \sum_k\lambda_k
     \quad\text{s.t.}\quad Z = B - \operatorname{diag}(\tau) - \sum_k\lambda_k f_k f_k^H \succeq 0,
 
-and is solved like that of the receiver in :mod:`app.scheduling.kernels.lifted`: Newton's method
-follows the maxima with a logarithmic barrier of decreasing weight β, where
+and is solved like that of the receiver in :mod:`app.scheduling.kernels.interior_point`: Newton's
+method follows the maxima with a logarithmic barrier of decreasing weight β, where
 :math:`V = \beta Z^{-1}`. All constraints have rank one, :math:`\langle a_i a_i^H, V\rangle`, so the
 Hessian consists of the :math:`|a_i^H Z^{-1} a_j|^2`.
 
@@ -27,7 +27,7 @@ GAP = 1e-3
 """How far from optimal a solution may be; a device with no gain at all counts as one."""
 
 _SHRINK = 0.1
-_MOST_STEPS = 200
+_MAX_STEPS = 200
 _CENTRED = 0.25
 _CENTRED_LAST = 1e-8
 
@@ -63,7 +63,7 @@ def lifted_phases(
     point = np.concatenate((np.full(size, -1.0 - taken), multipliers))
     barrier = 1.0
     value = _barrier(vectors, linear, bounds, point, barrier)
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         inverse = np.linalg.inv(_matrix(vectors, linear, point)).astype(np.complex128, copy=False)
         gradient, hessian = _derivatives(vectors, bounds, point, inverse, barrier)
         scale = 1.0 / np.sqrt(np.diag(hessian))

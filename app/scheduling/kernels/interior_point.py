@@ -33,7 +33,7 @@ from app.scheduling.types import ComplexArray, RealArray
 
 SOLVED, INFEASIBLE, FAILED = 0, 1, 2
 
-_MOST_STEPS = 200
+_MAX_STEPS = 200
 _CENTRED = 0.25
 """Squared Newton decrement below which a point is close enough to the path to move on."""
 
@@ -194,7 +194,7 @@ def solve_lifted(
     barrier = 1.0
     value = _barrier(rows, weights, linear, multipliers, level, barrier, lower, column)
     status = FAILED
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         if level + np.sum(multipliers) > most:
             status = INFEASIBLE
             break

@@ -1,0 +1,40 @@
+"""What ``GET /algorithms`` answers, from the table of scheduling routes and the registry."""
+
+from app.api.algorithms import AlgorithmChoice
+from app.api.responses import AlgorithmInfo, Algorithms, ParameterInfo
+from app.api.scheduling_routes import SCHEDULING_ROUTES
+
+_HIDDEN = ("default", "title")
+
+
+def _describe(model: type[AlgorithmChoice], endpoints: list[str]) -> AlgorithmInfo:
+    scheduler = model.scheduler
+    return AlgorithmInfo(
+        name=scheduler.name,
+        summary=scheduler.summary,
+        reference=scheduler.reference,
+        endpoints=endpoints,
+        max_devices=scheduler.max_devices,
+        max_elements=scheduler.max_elements,
+        parameters=[
+            ParameterInfo(
+                name=parameter,
+                default=schema["default"],
+                json_schema={key: value for key, value in schema.items() if key not in _HIDDEN},
+            )
+            for parameter, schema in model.model_json_schema()["properties"].items()
+            if parameter != "name"
+        ],
+    )
+
+
+def _list() -> Algorithms:
+    """Describe each algorithm once for all the routes that take the same one."""
+    endpoints: dict[type[AlgorithmChoice], list[str]] = {}
+    for route in SCHEDULING_ROUTES:
+        for model in route.request.choices.values():
+            endpoints.setdefault(model, []).append(route.path)
+    return Algorithms(algorithms=[_describe(*item) for item in endpoints.items()])
+
+
+ALGORITHMS = _list()

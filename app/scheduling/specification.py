@@ -1,0 +1,65 @@
+"""How a problem is to be solved: the algorithm and every option, as one frozen value."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.scheduling.coordination import Method
+from app.scheduling.irs.problem import IrsProblem
+from app.scheduling.problem import LARGEST, InvalidProblemError, Problem, Rebuilt, frozen
+from app.scheduling.scheduler import Parameters, Scheduler
+from app.scheduling.types import ComplexArray
+
+
+@dataclass(frozen=True, eq=False)
+class SolveSpec(Rebuilt):
+    """One algorithm with its parameters, and what every algorithm is asked.
+
+    Parameters
+    ----------
+    scheduler, parameters
+        The algorithm, and an instance of its parameters.
+    seed
+        Source of all randomness: the same problem, specification and seed give the same schedule.
+    warm_start
+        (N,) complex receiver to start from, such as the last round's; None for none.
+    coordination
+        How η and ψ are set once the receiver and the active set are known.
+    polish
+        Replace the receiver by the one with the least error for the set found, and take in
+        everyone whom it serves.
+
+    Raises
+    ------
+    InvalidProblemError
+        A value is invalid; the error names the option.
+    """
+
+    scheduler: Scheduler
+    parameters: Parameters
+    seed: int = 0
+    warm_start: ComplexArray | None = None
+    coordination: Method = "zero_forcing"
+    polish: bool = False
+
+    def __post_init__(self) -> None:
+        if self.warm_start is None:
+            return
+        start = frozen("warm_start", self.warm_start, np.complex128)
+        if start.ndim != 1:
+            raise InvalidProblemError("warm_start", "must be a vector, one entry per antenna")
+        if start.size and not np.abs(start.view(np.float64)).max() <= LARGEST:
+            raise InvalidProblemError(
+                "warm_start", f"must be finite, and at most {LARGEST:g} in magnitude"
+            )
+        object.__setattr__(self, "warm_start", start)
+
+    def require_suited(self, problem: Problem | IrsProblem) -> None:
+        """Raise :class:`InvalidProblemError` if ``problem`` cannot be solved this way."""
+        self.scheduler.require_suited(problem)
+        if self.warm_start is not None and self.warm_start.size != problem.antennas:
+            raise InvalidProblemError(
+                "warm_start",
+                f"must have {problem.antennas} entries, one per antenna, "
+                f"not {self.warm_start.size}",
+            )

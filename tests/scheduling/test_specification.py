@@ -1,0 +1,108 @@
+"""Options of a solve: checked once, by the core, and the same after a trip to another process."""
+
+import pickle
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from app.scheduling import (
+    SCHEDULERS,
+    Context,
+    InvalidProblemError,
+    IrsProblem,
+    Problem,
+    SolveSpec,
+    solve,
+    solve_specified,
+)
+from lab.channels import iid_channels
+
+DUAL = SCHEDULERS["dual_pursuit"]
+PROBLEM = Problem(iid_channels(np.random.default_rng(3), 4, 9), np.ones(9), gamma=0.6)
+
+
+def spec_of(**options):
+    return SolveSpec(DUAL, DUAL.parameters(starts=2), **options)
+
+
+@pytest.mark.parametrize(
+    ("start", "says"),
+    [
+        (np.ones((2, 2)), "vector"),
+        ([1.0, np.nan], "finite"),
+        ([1.0, 1j * np.inf], "finite"),
+        ([1.0, 1e31], "at most"),
+        (["a", "b"], "numbers"),
+    ],
+)
+def test_a_warm_start_is_checked(start, says):
+    with pytest.raises(InvalidProblemError, match=says) as caught:
+        spec_of(warm_start=start)
+    assert caught.value.field == "warm_start"
+
+
+@pytest.mark.parametrize("entries", [0, 3, 5])
+def test_a_warm_start_of_another_length_does_not_suit(entries):
+    spec = spec_of(warm_start=np.ones(entries))
+    with pytest.raises(InvalidProblemError, match=f"4 entries, one per antenna, not {entries}"):
+        solve_specified(PROBLEM, spec)
+
+
+def test_the_warm_start_is_a_copy_that_nobody_can_change():
+    start = np.ones(4, complex)
+    spec = spec_of(warm_start=start)
+    start[0] = 5
+    assert spec.warm_start[0] == 1
+    with pytest.raises(ValueError, match="read-only"):
+        spec.warm_start[0] = 2
+
+
+def test_every_option_matters_and_reaches_the_solver():
+    receiver = np.exp(1j * np.arange(4))
+    options = {"seed": 3, "warm_start": receiver, "coordination": "mmse", "polish": True}
+    assert options.keys() == {item.name for item in fields(SolveSpec)[2:]}
+    found = solve_specified(PROBLEM, spec_of(**options))
+    context = Context(seed=3, warm_start=receiver)
+    expected = solve(
+        PROBLEM,
+        "dual_pursuit",
+        DUAL.parameters(starts=2),
+        context,
+        coordination="mmse",
+        polish=True,
+    )
+    np.testing.assert_array_equal(found.transmit_scalars, expected.transmit_scalars)
+    plain = solve_specified(PROBLEM, spec_of())
+    assert not np.array_equal(found.transmit_scalars, plain.transmit_scalars)
+
+
+IRS = IrsProblem(
+    direct=PROBLEM.channels,
+    irs_to_server=np.ones((4, 3)),
+    devices_to_irs=np.ones((3, 9)),
+    weights=np.arange(1.0, 10.0),
+    gamma=0.5,
+    power=2.0,
+    noise_variance=3.0,
+    csi_error=np.full(9, 0.01),
+    phase_bits=2,
+    initial_phases=np.array([1, 1j, -1]),
+)
+FULL = Problem(PROBLEM.channels, np.arange(1.0, 10.0), 0.5, 2.0, 3.0, np.full(9, 0.01))
+
+
+@pytest.mark.parametrize(
+    "value", [FULL, IRS, spec_of(seed=3, warm_start=np.ones(4), coordination="mmse", polish=True)]
+)
+def test_nothing_is_lost_on_the_way_to_a_solver_process(value):
+    arrived = pickle.loads(pickle.dumps(value))
+    for item in fields(value):
+        before, after = getattr(value, item.name), getattr(arrived, item.name)
+        if isinstance(before, np.ndarray):
+            np.testing.assert_array_equal(after, before)
+            assert after.flags.writeable == before.flags.writeable
+        elif not isinstance(before, Problem):
+            assert after == before
+        if item.init and item.name not in {"scheduler", "parameters"}:
+            assert np.any(before != item.default), f"{item.name}: give it another value here"
