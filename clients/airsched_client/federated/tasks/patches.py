@@ -41,7 +41,7 @@ class Patches:
         samples: int | None = None,
         epochs: int = 10,
         batch_size: int = 32,
-        learning_rate: float = 0.001,
+        learning_rate: float = 0.005,
         patches: int = 200,
     ) -> None:
         training, self._test_inputs = patch_features(folder, patches)
