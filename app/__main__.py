@@ -1,14 +1,28 @@
 """``python -m app``: start the service, and say on one line where it is."""
 
 import argparse
+import importlib.util
+import logging.config
+import math
 import os
 import socket
+import sys
 import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 import uvicorn
+from pydantic import ValidationError
 
 from app import __version__, logs
 from app.settings import Settings
+
+_MARGIN_SECONDS = 5
+"""How much longer than the longest solve a shutdown may take."""
+
+_SPARE_FILES = 256
+"""File descriptors for everything but client connections."""
 
 
 class _Server(uvicorn.Server):
@@ -23,7 +37,57 @@ class _Server(uvicorn.Server):
 
 def main() -> None:
     """Parse the command line and serve until interrupted."""
-    settings = Settings()
+    settings = _settings()
+    arguments = _parse(settings)
+    # Before NumPy is imported, with the application. Solves run side by side: threads inside one
+    # would compete with the others, and wait for each other, spinning, where cores are short.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _allow_open_files(settings.max_connections + _SPARE_FILES)
+    log_config = logs.configuration(settings)
+    logging.config.dictConfig(log_config)
+    options: dict[str, Any] = {
+        "app": "app.main:app",
+        "host": arguments.host,
+        "port": arguments.port,
+        "log_config": log_config,
+        "log_level": "warning",
+        "access_log": False,
+        "ws": "none",
+        # A controller asks once a round: longer than any, so that its connection stays open.
+        "timeout_keep_alive": 75,
+        "timeout_graceful_shutdown": math.ceil(settings.deadline_ms / 1e3) + _MARGIN_SECONDS,
+    }
+    if importlib.util.find_spec("httptools"):
+        options["http"] = "app.api.protocol:BoundedProtocol"
+    with suppress(KeyboardInterrupt):
+        _serve(options, arguments.workers)
+
+
+def _serve(options: dict[str, Any], workers: int) -> None:
+    if workers == 1:
+        _Server(uvicorn.Config(**options)).run()
+        return
+    _announce(options["host"], options["port"])
+    with tempfile.TemporaryDirectory(prefix="airsched-metrics-") as directory:
+        # Where the workers put what they count, so that each can tell the sum.
+        os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", directory)
+        _require_writable(Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]))
+        uvicorn.run(**options, workers=workers)
+
+
+def _settings() -> Settings:
+    """Return the settings of the environment, or say which of them is wrong and exit."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        for item in error.errors(include_url=False, include_input=False):
+            name = "_".join(map(str, item["loc"] or "*")).upper()
+            message = item["msg"].removeprefix("Value error, ")
+            print(f"AIRSCHED_{name}: {message}", file=sys.stderr)
+        sys.exit(2)
+
+
+def _parse(settings: Settings) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m app", description="Start the service.")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
     parser.add_argument(
@@ -36,35 +100,48 @@ def main() -> None:
         help="processes that serve requests (AIRSCHED_WORKERS, %(default)s)",
     )
     arguments = parser.parse_args()
-    # Before NumPy is imported, with the application. Solves run side by side: threads inside one
-    # would compete with the others, and wait for each other, spinning, where cores are short.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if not 0 <= arguments.port <= 65535:
+        parser.error(f"--port must be 0 to 65535, not {arguments.port}")
+    if arguments.workers < 1:
+        parser.error(f"--workers must be at least 1, not {arguments.workers}")
     if arguments.workers > 1 and arguments.port == 0:
         parser.error("several workers need a --port that is not 0")
-    options = {
-        "app": "app.main:app",
-        "host": arguments.host,
-        "port": arguments.port,
-        "log_config": logs.configuration(settings),
-        "log_level": "warning",
-        "access_log": False,
-        # A controller asks once a round: longer than any, so that its connection stays open.
-        "timeout_keep_alive": 75,
-    }
-    if arguments.workers == 1:
-        _Server(uvicorn.Config(**options)).run()
-        return
-    _announce(arguments.host, arguments.port)
-    with tempfile.TemporaryDirectory(prefix="airsched-metrics-") as directory:
-        # Where the workers put what they count, so that each can tell the sum.
-        os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", directory)
-        uvicorn.run(**options, workers=arguments.workers)
+    return arguments
 
 
 def _announce(host: str, port: int) -> None:
-    address = f"http://{host}:{port}"
-    documentation = f", its documentation at {address}/docs" if Settings().docs else ""
+    settings, address = Settings(), f"http://{host}:{port}"
+    if settings.log_format == "json":
+        # Among lines for machines, one for people would break their parser.
+        fields = {"version": __version__, "address": address}
+        logs.logger.info("airsched is listening", extra={"fields": fields})
+        return
+    documentation = f", its documentation at {address}/docs" if settings.docs else ""
     print(f"airsched {__version__} is at {address}{documentation}", flush=True)
+
+
+def _allow_open_files(wanted: int) -> None:
+    """Raise this process's limit of open files, as far as it may."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _require_writable(directory: Path) -> None:
+    """Say that the workers could not count into ``directory``, and exit."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except OSError as error:
+        logs.logger.error("PROMETHEUS_MULTIPROC_DIR cannot be written: %s", error)
+        sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,14 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.routing import Route
 
 from app import __version__
 from app.api import error_responses, openapi, routes, tracing
+from app.api.key_gate import KeyGate, guarded_paths
 from app.api.observer import Observer
 from app.api.scheduling_routes import SCHEDULING_ROUTES
 from app.service import Service
@@ -26,9 +28,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     service = Service(settings)
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
         service.start()
-        yield
+        # For the protocol, which knows the application only by this.
+        yield {"settings": settings}
         await service.close()
 
     app = FastAPI(
@@ -45,6 +48,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     error_responses.install(app)
     paths = frozenset(route.path for route in app.routes if isinstance(route, Route))
     annotate = tracing.annotate if settings.tracing else None
+    if guarded := guarded_paths(settings):
+        app.add_middleware(KeyGate, paths=guarded, settings=settings)
     app.add_middleware(Observer, routes=paths, quiet=paths & routes.PROBES, annotate=annotate)
     if settings.tracing:
         tracing.install(app)

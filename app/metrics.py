@@ -50,7 +50,26 @@ QUEUE_LENGTH = Gauge(
     ["lane"],
     multiprocess_mode="livesum",
 )
-REJECTED = Counter("airsched_rejected_total", "Requests refused because of overload.", ["reason"])
+QUEUE_LIMIT = Gauge(
+    "airsched_queue_limit",
+    "Solves that may wait for a thread or a process.",
+    ["lane"],
+    multiprocess_mode="livesum",
+)
+IN_PROGRESS = Gauge(
+    "airsched_requests_in_progress",
+    "Scheduling requests whose body has arrived and whose answer is being made.",
+    multiprocess_mode="livesum",
+)
+BYTES_IN_FLIGHT = Gauge(
+    "airsched_bytes_in_flight",
+    "Bytes of request bodies and of answers that are held.",
+    multiprocess_mode="livesum",
+)
+CONNECTIONS = Gauge("airsched_connections", "Open connections.", multiprocess_mode="livesum")
+REJECTED = Counter(
+    "airsched_rejected_total", "Requests refused to protect the service, by cause.", ["reason"]
+)
 WORKER_RESTARTS = Counter(
     "airsched_worker_restarts_total", "Solver processes that were killed or died."
 )

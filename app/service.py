@@ -1,25 +1,30 @@
 """What one process of the service holds: settings, limits, the executor, readiness."""
 
 import asyncio
+import os
 import signal
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from types import FrameType
+from typing import TypeVar
 
+from app import metrics
 from app.compilation import SMALL, compile_kernels
-from app.execution import Executor, OverloadedError
+from app.execution import Executor
 from app.logs import logger
+from app.parent import when_parent_ends
 from app.scheduling import solve
 from app.settings import Settings
+from app.shares import ConcurrencyLimitError, MemoryLimitError, Shares
+
+Outcome = TypeVar("Outcome")
 
 
 class NotReadyError(Exception):
     """The service is starting or stopping; the message says which."""
-
-
-class ConcurrencyLimitError(OverloadedError):
-    """As many requests are in progress as may be."""
 
 
 class Service:
@@ -32,29 +37,48 @@ class Service:
             "devices": settings.max_devices,
             "elements": settings.max_elements,
             "rounds": settings.max_batch,
+            "batch_devices": settings.max_batch_devices,
         }
         self.executor = Executor(settings.solver_workers, settings.queue_length)
+        self.places = Shares(
+            settings.max_concurrency,
+            settings.client_share,
+            ConcurrencyLimitError,
+            metrics.IN_PROGRESS.set,
+        )
+        self.memory = Shares(
+            settings.max_bytes_in_flight,
+            settings.client_share,
+            MemoryLimitError,
+            metrics.BYTES_IN_FLIGHT.set,
+        )
+        # One at a time: decoding holds the interpreter lock, and takes memory beside the body.
+        self._aside = ThreadPoolExecutor(1, "aside")
         self._compiling: asyncio.Task[None] | None = None
         self._compiled = False
         self._draining = False
-        self._in_progress = 0
+        self._restore_sigterm: Callable[[], object] = lambda: None
 
     def start(self) -> None:
         """Compile the kernels in the background; the process is live at once, ready later."""
         self._compiling = asyncio.create_task(self._compile())
         if threading.current_thread() is threading.main_thread():
             self._drain_at_sigterm()
+        # A worker whose supervisor was killed would keep the port, unsupervised.
+        when_parent_ends(lambda: os.kill(os.getpid(), signal.SIGTERM))
 
     async def close(self) -> None:
-        """Wait for what is running."""
+        """Wait for what is running, and leave signals as they were."""
+        self._restore_sigterm()
         if self._compiling is not None:
             await asyncio.wait([self._compiling])
         await asyncio.to_thread(self.executor.close)
+        self._aside.shutdown(cancel_futures=True)
 
     def require_compiled(self) -> None:
         """Raise :class:`NotReadyError` until the kernels are compiled."""
         if not self._compiled:
-            raise NotReadyError("The kernels are still being compiled")
+            raise NotReadyError("The kernels are being compiled and the solvers started")
 
     def check(self) -> None:
         """Solve a small problem, unless the service should get no more requests."""
@@ -63,15 +87,10 @@ class Service:
         self.require_compiled()
         solve(SMALL)
 
-    def enter(self) -> None:
-        """Count a request in; :class:`ConcurrencyLimitError` if there are too many."""
-        if self._in_progress >= self.settings.max_concurrency:
-            raise ConcurrencyLimitError
-        self._in_progress += 1
-
-    def leave(self) -> None:
-        """Count a request out."""
-        self._in_progress -= 1
+    async def aside(self, work: Callable[..., Outcome], *arguments: object) -> Outcome:
+        """Do what takes long in a thread, and let the event loop go on."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._aside, work, *arguments)
 
     def _drain_at_sigterm(self) -> None:
         """At SIGTERM, first say that no more requests are wanted, and stop a little later.
@@ -90,14 +109,18 @@ class Service:
                 )
 
         signal.signal(signal.SIGTERM, drain)
+        self._restore_sigterm = partial(signal.signal, signal.SIGTERM, stop)
 
     async def _compile(self) -> None:
         started = time.perf_counter()
         try:
             # Slow schedulers run in processes, which load their own.
-            await asyncio.to_thread(compile_kernels, ["short", "anytime"])
+            await asyncio.gather(
+                asyncio.to_thread(compile_kernels, ["short", "anytime"]),
+                asyncio.to_thread(self.executor.start),
+            )
         except Exception:
-            logger.exception("the kernels could not be compiled; the service will not be ready")
+            logger.exception("the service could not get ready")
             return
         self._compiled = True
-        logger.debug("kernels ready after %.1f s", time.perf_counter() - started)
+        logger.debug("ready after %.1f s", time.perf_counter() - started)

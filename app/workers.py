@@ -1,8 +1,8 @@
 """Processes for slow solves: each runs one solve at a time and can be killed.
 
 They are forked from a server process that has the kernels loaded (:mod:`app.preloaded`). It starts
-with the first slow solve and ends with the service. A new worker takes milliseconds, and one that
-was killed or died is replaced when the next solve needs it.
+and ends with the service. A new worker takes milliseconds, and one that was killed or died is
+replaced when the next solve needs it.
 """
 
 import multiprocessing
@@ -14,6 +14,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
 from typing import Generic, TypeVar, cast
 
+from app.parent import when_parent_ends
 from app.scheduling import DeadlineExceededError
 
 Outcome = TypeVar("Outcome")
@@ -44,6 +45,16 @@ class Workers:
         self._idle: list[_Worker] = []
         self._closed = False
         self._lock = threading.Lock()
+
+    def start(self) -> None:
+        """Start one process, so that the first solve need not wait for it.
+
+        Raises
+        ------
+        WorkerDiedError
+            No process could be started.
+        """
+        self.give_back(self.take())
 
     def take(self) -> "_Worker":
         """Return an idle process, or a new one if there is none.
@@ -205,7 +216,8 @@ def _serve(connection: Connection) -> None:
     os.nice(NICENESS)
     # Ctrl-C in a terminal reaches the whole group; the service decides when this process ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_service, daemon=True).start()
+    # Even in the middle of a solve.
+    when_parent_ends(lambda: os._exit(1))
     while True:
         try:
             call = connection.recv()
@@ -218,11 +230,3 @@ def _serve(connection: Connection) -> None:
             error.add_note(f"in a solver process:\n{traceback.format_exc()}")
             outcome = error
         connection.send(outcome)
-
-
-def _end_with_service() -> None:
-    """Exit when the service's process is gone, even in the middle of a solve."""
-    service = multiprocessing.parent_process()
-    if service is not None:
-        service.join()
-    os._exit(1)

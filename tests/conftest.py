@@ -11,6 +11,7 @@ import httpx
 import pytest
 import uvicorn
 
+from app.api.protocol import BoundedProtocol
 from app.main import create_app
 from app.settings import Settings
 
@@ -23,7 +24,14 @@ def pytest_configure() -> None:
 @contextmanager
 def running_service(settings: Settings) -> Iterator[str]:
     """Serve an application with these settings, and yield its address once it is ready."""
-    config = uvicorn.Config(create_app(settings), port=0, log_level="warning", access_log=False)
+    config = uvicorn.Config(
+        create_app(settings),
+        port=0,
+        log_level="warning",
+        access_log=False,
+        http=BoundedProtocol,
+        ws="none",
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

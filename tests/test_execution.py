@@ -8,7 +8,8 @@ import httpx
 import numpy as np
 import pytest
 
-from app.execution import INLINE_ENTRIES, AbandonedError, Executor, QueueFullError
+from app.execution import INLINE_ENTRIES, Executor
+from app.lanes import AbandonedError, QueueFullError
 from app.main import create_app
 from app.scheduling import (
     SCHEDULERS,
@@ -91,28 +92,6 @@ async def test_beyond_the_queue_nothing_is_accepted_until_a_place_is_free(execut
     schedules = await asyncio.gather(*accepted)
     assert all(schedule.active.size for schedule in schedules)
     await run(executor)
-
-
-@pytest.mark.anyio
-async def test_a_burst_may_fill_the_queue_but_not_for_long(gate, monkeypatch):
-    monkeypatch.setattr("app.execution.BURST_SECONDS", 0.05)
-    executor = Executor(workers=1, queue_length=6)
-    waiting = [asyncio.create_task(run(executor)) for _ in range(4)]
-    await asyncio.sleep(0.1)
-    with pytest.raises(QueueFullError):
-        await run(executor)
-    gate.set()
-    await asyncio.gather(*waiting)
-    gate.clear()
-    # Once nobody has waited for as long, the next burst may.
-    await asyncio.sleep(0.1)
-    waiting = [asyncio.create_task(run(executor)) for _ in range(7)]
-    await asyncio.sleep(0.01)
-    with pytest.raises(QueueFullError):
-        await run(executor)
-    gate.set()
-    assert len(await asyncio.gather(*waiting)) == 7
-    executor.close()
 
 
 @pytest.mark.anyio

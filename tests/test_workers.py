@@ -13,7 +13,8 @@ import msgpack
 import numpy as np
 import pytest
 
-from app.execution import AbandonedError, Executor
+from app.execution import Executor
+from app.lanes import AbandonedError
 from app.scheduling import SCHEDULERS, DeadlineExceededError, Problem, SolveSpec, solve
 from app.settings import Settings
 from app.workers import Job, WorkerDiedError, Workers

@@ -1,7 +1,7 @@
 """Errors as ``application/problem+json`` (RFC 9457), each as its row of the table says."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from http import HTTPStatus
 from typing import Any
 
@@ -9,15 +9,16 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field, ValidationError
 from pydantic_core import to_json
+from starlette.types import Scope, Send
 
 from app import metrics
 from app.api.errors import ApiError, Cause
-from app.execution import OverloadedError
 from app.logs import logger
 from app.scheduling import InvalidProblemError
+from app.shares import OverloadedError
 
 MEDIA_TYPE = "application/problem+json"
-MAX_FIELD_ERRORS = 20
+MAX_FIELD_ERRORS = 10
 """At most this many field errors are listed; the rest are counted."""
 
 
@@ -47,6 +48,14 @@ class ProblemDetail(BaseModel):
     )
 
 
+_REFUSALS = {
+    raised: cause
+    for cause in Cause
+    for raised in cause.value.raised_by
+    if isinstance(raised, type) and issubclass(raised, OverloadedError)
+}
+
+
 def install(app: FastAPI) -> None:
     """Answer every error of ``app`` as the table says."""
     app.add_exception_handler(ApiError, _handle)
@@ -55,13 +64,31 @@ def install(app: FastAPI) -> None:
             app.add_exception_handler(raised, partial(_handle, cause=cause))
 
 
+async def refuse(scope: Scope, send: Send, error: OverloadedError) -> None:
+    """Refuse a request because of overload, at the least cost."""
+    cause = _REFUSALS[type(error)]
+    scope["observation"].cause = cause.slug
+    metrics.REJECTED.labels(cause.slug).inc()
+    headers, content = _refusal(cause)
+    await send({"type": "http.response.start", "status": cause.value.status, "headers": headers})
+    await send({"type": "http.response.body", "body": content})
+
+
+@cache
+def _refusal(cause: Cause) -> tuple[list[tuple[bytes, bytes]], bytes]:
+    """Return the headers and the body of a refusal."""
+    content = to_json(problem(cause, cause.value.detail))
+    headers = {**cause.value.headers, "Content-Type": MEDIA_TYPE, "Content-Length": len(content)}
+    return [
+        (name.lower().encode(), str(value).encode()) for name, value in headers.items()
+    ], content
+
+
 # A coroutine, because Starlette gives other handlers a thread each, which an overloaded service
 # cannot spare.
 async def _handle(request: Request, error: Exception, cause: Cause = Cause.INTERNAL) -> Response:
     if isinstance(error, ApiError):
         cause = error.cause
-    if isinstance(error, OverloadedError):
-        metrics.REJECTED.labels(cause.slug).inc()
     if cause.value.status == HTTPStatus.INTERNAL_SERVER_ERROR:
         fields = {"request_id": request.scope["observation"].request_id}
         logger.error(cause.value.title, exc_info=error, extra={"fields": fields})
@@ -73,19 +100,14 @@ def respond(request: Request, cause: Cause, error: Exception) -> Response:
     request.scope["observation"].cause = cause.slug
     row = cause.value
     errors = _field_errors(error)
-    body: dict[str, Any] = {
-        "type": cause.type,
-        "title": row.title,
-        "status": row.status.value,
-        "detail": row.detail.format(
-            error=error,
-            method=request.method,
-            path=request.url.path[:200],
-            fields=_in_words(errors),
-            **(error.values if isinstance(error, ApiError) else {}),
-        ),
-        "retryable": row.retryable,
-    }
+    detail = row.detail.format(
+        error=error,
+        method=request.method,
+        path=request.url.path[:200],
+        fields=_in_words(errors),
+        **(error.values if isinstance(error, ApiError) else {}),
+    )
+    body = problem(cause, detail)
     if errors:
         body["errors"] = errors[:MAX_FIELD_ERRORS]
     # An HTTPException brings headers of its own, such as Allow.
@@ -95,11 +117,26 @@ def respond(request: Request, cause: Cause, error: Exception) -> Response:
     return Response(to_json(body), status_code=row.status, headers=headers, media_type=MEDIA_TYPE)
 
 
+def problem(cause: Cause, detail: str) -> dict[str, Any]:
+    """Return the fields of :class:`ProblemDetail` but ``errors``."""
+    row = cause.value
+    return {
+        "type": cause.type,
+        "title": row.title,
+        "status": row.status.value,
+        "detail": detail,
+        "retryable": row.retryable,
+    }
+
+
 def _field_errors(error: Exception) -> Sequence[Mapping[str, Any]]:
     if isinstance(error, ValidationError):
         return [
-            {"loc": list(item["loc"]), "msg": item["msg"].removeprefix("Value error, ")}
-            for item in error.errors(include_url=False)
+            {
+                "loc": [part if isinstance(part, int) else part[:100] for part in item["loc"]],
+                "msg": item["msg"].removeprefix("Value error, "),
+            }
+            for item in error.errors(include_url=False, include_context=False, include_input=False)
         ]
     if isinstance(error, InvalidProblemError):
         return [{"loc": [error.field], "msg": error.message}]

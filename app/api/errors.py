@@ -13,9 +13,10 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from app.execution import QueueFullError
+from app.lanes import QueueFullError
 from app.scheduling import DeadlineExceededError, InvalidProblemError
-from app.service import ConcurrencyLimitError, NotReadyError
+from app.service import NotReadyError
+from app.shares import ClientShareError, ConcurrencyLimitError, MemoryLimitError
 from app.workers import WorkerDiedError
 
 Route = Literal["schedule", "algorithms", "ready"]
@@ -94,6 +95,25 @@ class Cause(Enum):
         routes=(),
         raised_by=(405,),
     )
+    MALFORMED_HTTP = Row(
+        HTTPStatus.BAD_REQUEST,
+        "This is not HTTP",
+        "What was sent is not a request in HTTP/1.1.",
+        headers=_CLOSE,
+    )
+    HEAD_TOO_SLOW = Row(
+        HTTPStatus.REQUEST_TIMEOUT,
+        "The head took too long to arrive",
+        "The request line and the headers did not arrive in time; send them at once, or raise "
+        "AIRSCHED_READ_TIMEOUT_MS.",
+        headers=_CLOSE,
+    )
+    HEAD_TOO_LARGE = Row(
+        HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+        "The head is too large",
+        "The request line and the headers may have at most {limit} bytes together.",
+        headers=_CLOSE,
+    )
     BODY_TOO_SLOW = Row(
         HTTPStatus.REQUEST_TIMEOUT,
         "The body took too long to arrive",
@@ -107,6 +127,11 @@ class Cause(Enum):
         "The body is over the limit of {limit} bytes; send packed arrays or MessagePack, or raise "
         "AIRSCHED_MAX_BODY_BYTES.",
         headers=_CLOSE,
+    )
+    TOO_MANY_VALUES = Row(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        "The body has too many values",
+        "The body has more than {limit} values; send arrays packed, as dtype, shape and data.",
     )
     UNSUPPORTED_MEDIA_TYPE = Row(
         HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
@@ -149,6 +174,32 @@ class Cause(Enum):
         retryable=True,
         headers=_SOON,
         raised_by=(ConcurrencyLimitError,),
+    )
+    CLIENT_SHARE = Row(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "This client has too many requests in progress",
+        "You have as many requests, or bytes of them, in progress as one client may; try again "
+        "after Retry-After seconds.",
+        retryable=True,
+        headers=_SOON,
+        raised_by=(ClientShareError,),
+    )
+    MEMORY_LIMIT = Row(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "Too many bytes are in flight",
+        "The service holds as many bytes of requests as it takes at once; try again after "
+        "Retry-After seconds.",
+        retryable=True,
+        headers=_SOON,
+        raised_by=(MemoryLimitError,),
+    )
+    TOO_MANY_CONNECTIONS = Row(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "Too many connections are open",
+        "The service has as many connections open as it takes; try again after Retry-After "
+        "seconds.",
+        retryable=True,
+        headers={**_SOON, **_CLOSE},
     )
     NOT_READY = Row(
         HTTPStatus.SERVICE_UNAVAILABLE,

@@ -3,18 +3,26 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields
-from functools import cache
+from functools import cache, cached_property
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, TypeAdapter
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    TypeAdapter,
+    ValidationInfo,
+    field_validator,
+)
 
 from app.api.algorithms import CHOICES, IRS_CHOICES, AlgorithmChoice, Choices, algorithm_in
 from app.api.errors import invalid
 from app.api.wire import Number, Vector, complex_array
 from app.scheduling import InvalidProblemError, IrsProblem, Method, Problem, SolveSpec
 from app.scheduling.irs.problem import MAX_PHASE_BITS
-from app.scheduling.types import RealArray
+from app.scheduling.types import ComplexArray, RealArray
 
 Positive = Annotated[Number, Field(gt=0)]
 TOLERANCES = ("gamma", "gamma_db", "max_error")
@@ -67,7 +75,9 @@ class RoundRequest(BaseModel):
     power: Positive = Field(default=1.0, description="Transmit power limit P of every device.")
     noise_variance: Positive = Field(default=1.0, description="Noise variance σ² at an antenna.")
     device_ids: list[Annotated[str, Field(max_length=256)]] | None = Field(
-        default=None, description="Distinct names, one per device, echoed for the active ones."
+        default=None,
+        fail_fast=True,
+        description="Distinct names, one per device, returned for the active ones.",
     )
     csi_error: Annotated[
         Any, PlainValidator(_number_or_vector, json_schema_input_type=Number | Vector)
@@ -97,9 +107,10 @@ class RoundRequest(BaseModel):
         default=0, description="Source of randomness, for algorithms that use any."
     )
 
+    @cached_property
     def problems(self) -> Sequence[Problem | IrsProblem]:
-        """Return the problems stated; 422 if the fields do not agree with each other."""
-        devices = self._devices()
+        """The problems stated; 422 if the fields do not agree with each other."""
+        devices = self.devices
         tolerance, gamma = self._tolerance()
         self._check_ids(devices)
         stated = {
@@ -120,9 +131,10 @@ class RoundRequest(BaseModel):
         options = {name: getattr(self, name) for name in _OPTIONS & type(self).model_fields.keys()}
         return SolveSpec(self.algorithm.scheduler, self.algorithm.parameters, **options)
 
+    @property
     @abstractmethod
-    def _devices(self) -> int:
-        """Return the number of devices."""
+    def devices(self) -> int:
+        """The number of devices."""
 
     @abstractmethod
     def _state(self, stated: dict[str, Any]) -> Sequence[Problem | IrsProblem]:
@@ -165,7 +177,9 @@ class ScheduleRequest(RoundRequest):
         default=CHOICES["matching_pursuit"](name="matching_pursuit"), description=_ALGORITHM
     )
 
-    def _devices(self) -> int:
+    @property
+    def devices(self) -> int:
+        """The number of devices."""
         return int(self.channels.shape[1])
 
     def _state(self, stated: dict[str, Any]) -> Sequence[Problem]:
@@ -184,8 +198,22 @@ class BatchRequest(RoundRequest):
         default=CHOICES["matching_pursuit"](name="matching_pursuit"), description=_ALGORITHM
     )
 
-    def _devices(self) -> int:
+    @property
+    def devices(self) -> int:
+        """The number of devices."""
         return int(self.channels.shape[2])
+
+    @field_validator("channels")
+    @classmethod
+    def _bounded(cls, channels: ComplexArray, info: ValidationInfo) -> ComplexArray:
+        rounds, _, devices = channels.shape
+        limit = (info.context or {}).get("batch_devices", rounds * devices)
+        if rounds * devices > limit:
+            raise ValueError(
+                f"{rounds} rounds of {devices} devices are {rounds * devices} in all, over this "
+                f"server's limit of {limit}; split the batch"
+            )
+        return channels
 
     def _state(self, stated: dict[str, Any]) -> Sequence[Problem]:
         problems = []
@@ -227,7 +255,9 @@ class IrsScheduleRequest(RoundRequest):
         "phases; all 1 if left out.",
     )
 
-    def _devices(self) -> int:
+    @property
+    def devices(self) -> int:
+        """The number of devices."""
         return int(self.direct.shape[1])
 
     def _state(self, stated: dict[str, Any]) -> Sequence[IrsProblem]:

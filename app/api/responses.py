@@ -1,12 +1,13 @@
 """What is answered: schedules, algorithms, health."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.requests import RoundRequest
 from app.api.wire import NestedVector, PackedArray, complex_value
-from app.scheduling import IrsProblem, Problem, Schedule
+from app.scheduling import Schedule
 
 
 class Answer(BaseModel):
@@ -22,7 +23,10 @@ class ScheduleAnswer(Answer):
         description="False when no device can be served, or all_devices misses the tolerance."
     )
     active: list[int] = Field(description="Ascending indices of the scheduled devices.")
-    active_ids: list[str] | None = Field(description="Their names, where device_ids was given.")
+    active_ids: list[str] | None = Field(
+        description="Their names, if device_ids was given. Null in a batch, which returns "
+        "device_ids once."
+    )
     receiver: NestedVector | PackedArray | None = Field(
         description="Receiver c, complex N, unit norm; null when nobody is active."
     )
@@ -51,6 +55,7 @@ class IrsScheduleAnswer(ScheduleAnswer):
 class BatchAnswer(Answer):
     """The schedules of all rounds."""
 
+    device_ids: list[str] | None = Field(description="The names of the devices, if given.")
     schedules: list[ScheduleAnswer] = Field(description="One per round, in their order.")
 
 
@@ -90,23 +95,41 @@ class Health(Answer):
 
 
 def schedule_answer(
-    request: RoundRequest, problem: Problem | IrsProblem, schedule: Schedule, media_type: str
+    request: RoundRequest, schedules: Sequence[Schedule], media_type: str
 ) -> dict[str, Any]:
     """Return the fields of :class:`ScheduleAnswer`; arrays as ``media_type`` carries them.
 
     With a surface they are those of :class:`IrsScheduleAnswer`.
     """
-    active = schedule.active.tolist()
-    ids, receiver, phases = request.device_ids, schedule.receiver, schedule.phases
+    (schedule,) = schedules
+    ids = request.device_ids
+    names = None if ids is None else [ids[k] for k in schedule.active]
+    return _fields(request, schedule, names, media_type)
+
+
+def batch_answer(
+    request: RoundRequest, schedules: Sequence[Schedule], media_type: str
+) -> dict[str, Any]:
+    """Return the fields of :class:`BatchAnswer`; the names only once, however many rounds."""
+    return {
+        "device_ids": request.device_ids,
+        "schedules": [_fields(request, schedule, None, media_type) for schedule in schedules],
+    }
+
+
+def _fields(
+    request: RoundRequest, schedule: Schedule, names: list[str] | None, media_type: str
+) -> dict[str, Any]:
+    receiver, phases = schedule.receiver, schedule.phases
     answer = {
         "feasible": schedule.feasible,
-        "active": active,
-        "active_ids": None if ids is None else [ids[k] for k in active],
+        "active": schedule.active.tolist(),
+        "active_ids": names,
         "receiver": None if receiver is None else complex_value(receiver, media_type),
         "power_factor": schedule.power_factor,
         "computation_error": schedule.computation_error,
         "transmit_scalars": complex_value(schedule.transmit_scalars, media_type),
-        "gamma": problem.gamma,
+        "gamma": request.problems[0].gamma,
         "algorithm": request.algorithm.resolved,
         "iterations": schedule.iterations,
         "stopped": schedule.stopped,

@@ -1,6 +1,6 @@
 """The scheduling routes, one row each: they are served, documented and listed from this table."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,34 +12,32 @@ from starlette.routing import Route
 from app.api import openapi
 from app.api.endpoint import Call, SchedulingEndpoint
 from app.api.requests import BatchRequest, IrsScheduleRequest, RoundRequest, ScheduleRequest
-from app.api.responses import BatchAnswer, IrsScheduleAnswer, ScheduleAnswer, schedule_answer
+from app.api.responses import (
+    BatchAnswer,
+    IrsScheduleAnswer,
+    ScheduleAnswer,
+    batch_answer,
+    schedule_answer,
+)
+from app.scheduling import Schedule
 
 
-async def _schedules(asked: RoundRequest, call: Call) -> list[dict[str, Any]]:
+async def _solve(asked: RoundRequest, call: Call) -> Sequence[Schedule]:
     """Return the schedule of every round that is asked for."""
-    problems, spec = asked.problems(), asked.specification()
     call.observation.algorithm = asked.algorithm.name
-    call.observation.devices = problems[0].devices
+    call.observation.devices = asked.devices
     longest = call.service.settings.deadline_ms
     call.timing.mark("solve")
     found = await call.service.executor.solve(
-        problems, spec, min(asked.deadline_ms or longest, longest) / 1e3, call.gone
+        asked.problems,
+        asked.specification(),
+        min(asked.deadline_ms or longest, longest) / 1e3,
+        call.gone,
+        call.client,
     )
     call.observation.solve_seconds = call.timing.mark("encode")
     call.observation.active = [schedule.active.size for schedule in found]
-    return [
-        schedule_answer(asked, problem, schedule, call.media_type)
-        for problem, schedule in zip(problems, found, strict=True)
-    ]
-
-
-async def _one(asked: RoundRequest, call: Call) -> dict[str, Any]:
-    (answer,) = await _schedules(asked, call)
-    return answer
-
-
-async def _many(asked: RoundRequest, call: Call) -> dict[str, Any]:
-    return {"schedules": await _schedules(asked, call)}
+    return found
 
 
 @dataclass(frozen=True)
@@ -52,9 +50,10 @@ class SchedulingRoute:
         What it does, for the OpenAPI document.
     request, answer
         Models of its body and of its answer. The request's ``choices`` are its algorithms.
-    respond
-        (request, call) → fields of the answer. It marks in ``call.timing`` where solving begins,
-        and where encoding does.
+    compose
+        (request, schedules, media type) → fields of the answer.
+    solve
+        (request, call) → schedules. It marks in ``call.timing`` where solving begins and ends.
     """
 
     path: str
@@ -62,11 +61,13 @@ class SchedulingRoute:
     description: str
     request: type[RoundRequest]
     answer: type[BaseModel]
-    respond: Callable[[Any, Call], Awaitable[dict[str, Any]]]
+    compose: Callable[[Any, Any, str], dict[str, Any]]
+    solve: Callable[[Any, Call], Awaitable[Any]] = _solve
 
     def served(self) -> Route:
         """Return the route as the service answers it."""
-        return Route(self.path, SchedulingEndpoint(self.request, self.respond), methods=["POST"])
+        endpoint = SchedulingEndpoint(self.request, self.solve, self.compose)
+        return Route(self.path, endpoint, methods=["POST"])
 
     def documented(self) -> APIRoute:
         """Return the route as FastAPI documents it."""
@@ -98,7 +99,7 @@ SCHEDULING_ROUTES = (
         f"\n\n{_STATELESS}",
         request=ScheduleRequest,
         answer=ScheduleAnswer,
-        respond=_one,
+        compose=schedule_answer,
     ),
     SchedulingRoute(
         path="/schedule/irs",
@@ -108,7 +109,7 @@ SCHEDULING_ROUTES = (
         + _STATELESS,
         request=IrsScheduleRequest,
         answer=IrsScheduleAnswer,
-        respond=_one,
+        compose=schedule_answer,
     ),
     SchedulingRoute(
         path="/schedule/batch",
@@ -118,6 +119,6 @@ SCHEDULING_ROUTES = (
         "`/schedule` would give.",
         request=BatchRequest,
         answer=BatchAnswer,
-        respond=_many,
+        compose=batch_answer,
     ),
 )

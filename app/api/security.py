@@ -1,19 +1,36 @@
-"""Bearer keys."""
+"""Bearer keys, and who a client is."""
 
 import hmac
 
+from starlette.types import Scope
+
+from app.api.bodies import Headers
 from app.api.errors import ApiError, Cause
-from app.api.wire import Headers
 from app.settings import Settings
 
 
-def require_key(headers: Headers, settings: Settings) -> None:
-    """Let the request pass if it carries one of the configured keys, or none is configured.
+def client_of(scope: Scope, headers: Headers, settings: Settings) -> str:
+    """Return who asks: the number of the key, or the address where no key is configured.
+
+    Raises
+    ------
+    ApiError
+        Keys are configured, and the request carries none of them.
+    """
+    key = require_key(headers, settings)
+    if key is not None:
+        return f"key {key}"
+    address = scope.get("client")
+    return str(address[0]) if address else ""
+
+
+def require_key(headers: Headers, settings: Settings) -> int | None:
+    """Return which of the configured keys the request carries; None if none is configured.
 
     Every configured key is compared in full, so that timing reveals nothing.
     """
     if not settings.api_keys:
-        return
+        return None
     scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
     given = token.strip()
     if scheme.lower() != b"bearer" or not given:
@@ -23,3 +40,4 @@ def require_key(headers: Headers, settings: Settings) -> None:
     ]
     if not any(matches):
         raise ApiError(Cause.KEY_WRONG)
+    return matches.index(True)

@@ -82,7 +82,14 @@ def schedule_batch(
     matrices = shapes.complex("channels", channels, "rounds", "antennas", "devices")
 
     def read(answer: Any) -> tuple[Schedule, ...]:
-        found = tuple(Schedule.from_answer(item) for item in answer["schedules"])
+        # The names come once for all rounds.
+        names = answer["device_ids"]
+        found = tuple(
+            Schedule.from_answer(
+                {**item, "active_ids": names and [names[k] for k in item["active"]]}
+            )
+            for item in answer["schedules"]
+        )
         if len(found) != len(matrices):
             raise ValueError(f"{len(found)} schedules for {len(matrices)} channel matrices")
         return found

@@ -3,6 +3,7 @@
 import asyncio
 import http.client
 import re
+import socket
 from collections import Counter
 from contextlib import contextmanager
 
@@ -14,6 +15,7 @@ from app.api.error_responses import ProblemDetail
 from app.api.errors import Cause
 from app.main import create_app
 from app.settings import Settings
+from app.shares import ClientShareError, ConcurrencyLimitError, MemoryLimitError
 from app.workers import _Worker
 from lab.channels import iid_channels
 from tests.api.bodies import packed
@@ -40,7 +42,9 @@ def limited():
         read_timeout_ms=1500,
         solver_workers=1,
         queue_length=1,
-        max_concurrency=3,
+        max_concurrency=4,
+        client_share=0.75,
+        max_bytes_in_flight=1_000_000,
     )
     with running_service(settings) as url, httpx.Client(base_url=url, timeout=30) as client:
         yield client
@@ -84,12 +88,38 @@ def method_not_allowed(client, limited, monkeypatch):
     return client.get("/schedule")
 
 
+def raw_answer(client, content):
+    """Send these bytes on a connection of their own, and return what comes back."""
+    where = (client.base_url.host, client.base_url.port)
+    with socket.create_connection(where, timeout=30) as connection:
+        connection.sendall(content)
+        found = http.client.HTTPResponse(connection)
+        found.begin()
+        return httpx.Response(found.status, headers=found.getheaders(), content=found.read())
+
+
+def malformed_http(client, limited, monkeypatch):
+    return raw_answer(client, b"\x16\x03\x01\r\n\r\n")
+
+
+def head_too_slow(client, limited, monkeypatch):
+    return raw_answer(limited, b"GET /health/live HTTP/1.1\r\nHost: ")
+
+
+def head_too_large(client, limited, monkeypatch):
+    return raw_answer(client, b"GET /" + b"x" * 100_000)
+
+
 def body_too_slow(client, limited, monkeypatch):
     return answer_to_announced(limited, 100)
 
 
 def body_too_large(client, limited, monkeypatch):
     return answer_to_announced(limited, 100_001)
+
+
+def too_many_values(client, limited, monkeypatch):
+    return client.post("/schedule", content=b"[" + b"1," * 2**18 + b"1]", headers=JSON)
 
 
 def unsupported_media_type(client, limited, monkeypatch):
@@ -131,8 +161,32 @@ def queue_full(client, limited, monkeypatch):
 
 
 def concurrency_limit(client, limited, monkeypatch):
-    with announced(limited, 100), announced(limited, 100), announced(limited, 100):
-        return limited.post("/schedule", json=GOOD, headers=KEY)
+    monkeypatch.setattr("app.shares.Shares.require_room", refuse_with(ConcurrencyLimitError))
+    return limited.post("/schedule", json=GOOD, headers=KEY)
+
+
+def client_share(client, limited, monkeypatch):
+    monkeypatch.setattr("app.shares.Shares.require_room", refuse_with(ClientShareError))
+    return limited.post("/schedule", json=GOOD, headers=KEY)
+
+
+def memory_limit(client, limited, monkeypatch):
+    monkeypatch.setattr("app.shares.Shares.require_room", refuse_with(MemoryLimitError))
+    return limited.post("/schedule", json=GOOD, headers=KEY)
+
+
+def refuse_with(error):
+    def refuse(self, client, amount=1):
+        raise error
+
+    return refuse
+
+
+def too_many_connections(client, limited, monkeypatch):
+    monkeypatch.setattr("app.api.protocol.BoundedProtocol._make_room", lambda self: False)
+    with running_service(Settings(max_connections=1)) as url, httpx.Client(base_url=url) as crowd:
+        crowd.get("/health/live")
+        return httpx.get(f"{url}/health/live")
 
 
 def not_ready(client, limited, monkeypatch):

@@ -161,7 +161,7 @@ async def test_metrics_and_documentation_can_be_closed():
 
 @pytest.mark.anyio
 async def test_too_many_requests_at_once_are_refused_and_counted():
-    async with started(Settings(max_concurrency=4)) as client:
+    async with started(Settings(max_concurrency=4, client_share=1)) as client:
 
         async def rejected():
             text = (await client.get("/metrics")).text

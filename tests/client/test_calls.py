@@ -210,7 +210,8 @@ def test_schedule_irs_with_devices_first(call):
 def test_schedule_batch(call, encoding, layout):
     batch = np.stack([DIRECT, 2 * DIRECT])
     given = batch if layout == "antennas_first" else batch.transpose(0, 2, 1)
-    service = Service({"schedules": [schedule_answer(encoding)] * 2}, encoding)
+    answer = {**schedule_answer(encoding), "active_ids": None}
+    service = Service({"device_ids": list("abcde"), "schedules": [answer] * 2}, encoding)
     schedules = call(
         "http://test", service.settings, "schedule_batch", given, layout=layout, gamma=2
     )
@@ -223,7 +224,7 @@ def test_schedule_batch(call, encoding, layout):
 
 
 def test_a_batch_with_schedules_missing(call):
-    service = Service({"schedules": [schedule_answer("msgpack")]})
+    service = Service({"device_ids": None, "schedules": [schedule_answer("msgpack")]})
     with pytest.raises(UnexpectedAnswerError, match="1 schedules for 2 channel matrices"):
         call("http://test", service.settings, "schedule_batch", np.ones((2, 3, 5)), gamma=2)
 

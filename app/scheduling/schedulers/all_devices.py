@@ -12,8 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.scheduling.kernels.pursuit import principal_receiver
-from app.scheduling.problem import Problem
+from app.scheduling.problem import LARGEST, Problem
 from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
+
+NEGLIGIBLE = LARGEST**-2
+"""A weaker response is none: the error it stands for could not be represented."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ def select(problem: Problem, parameters: AllDevicesParameters, context: Context)
     """Schedule every device."""
     receiver = principal_receiver(problem.channels / problem.weights)
     responses = receiver.conj() @ problem.channels
-    return Selection(receiver, np.abs(responses) ** 2 > 0, iterations=1)
+    return Selection(receiver, np.abs(responses) > NEGLIGIBLE, iterations=1)
 
 
 SCHEDULERS = (

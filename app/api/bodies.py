@@ -1,0 +1,137 @@
+"""Request bodies: read within limits of size, time and memory, and decoded within limits of count.
+
+A body is bounded before it is decoded, because decoding multiplies it: the three bytes ``[],``
+become 64 bytes of Python objects. Nested arrays are therefore limited in the number of their values
+(:data:`MAX_VALUES`); packed arrays are one string each and may be as large as a body.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgpack
+import orjson
+from pydantic_core import from_json
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive
+
+from app.api.errors import ApiError, Cause, invalid
+from app.api.wire import JSON, MSGPACK
+from app.settings import Settings
+
+Headers = Mapping[bytes, bytes]
+"""A request's headers by lower-case name, as ASGI carries them."""
+
+MAX_VALUES = 2**18
+"""Numbers, strings, lists and objects in a body. Decoding as many takes about 20 ms and 20 MiB."""
+
+MAX_NAMES = 64
+"""Names in one object: more than any has fields."""
+
+
+async def read_body(
+    receive: Receive, headers: Headers, settings: Settings, count: Callable[[int], None]
+) -> bytearray:
+    """Read a body within the limits of size and time.
+
+    One that is too large is refused before it is read in full, one that is too slow when its time
+    is up.
+
+    Parameters
+    ----------
+    count
+        Called with the number of bytes that have arrived, each time; it may refuse them.
+    """
+    seconds = settings.read_timeout_ms / 1e3
+    try:
+        async with asyncio.timeout(seconds):
+            return await _read_body(receive, headers, settings.max_body_bytes, count)
+    except TimeoutError:
+        raise ApiError(Cause.BODY_TOO_SLOW, seconds=seconds) from None
+
+
+async def _read_body(
+    receive: Receive, headers: Headers, limit: int, count: Callable[[int], None]
+) -> bytearray:
+    announced = headers.get(b"content-length", b"0")
+    # Python refuses to parse a number of thousands of digits.
+    if len(announced) > 18 or (announced.isdigit() and int(announced) > limit):
+        raise ApiError(Cause.BODY_TOO_LARGE, limit=limit)
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        part = message.get("body", b"")
+        if len(body) + len(part) > limit:
+            raise ApiError(Cause.BODY_TOO_LARGE, limit=limit)
+        count(len(part))
+        body += part
+        if not message.get("more_body", False):
+            return body
+
+
+def require_known_media_type(headers: Headers) -> str:
+    """Return the body's media type, or refuse it before the body is read."""
+    given = headers.get(b"content-type", b"").decode("latin-1")
+    media_type = given.partition(";")[0].strip().lower()
+    encoding = headers.get(b"content-encoding", b"identity").decode("latin-1")
+    if media_type in (JSON, MSGPACK) and encoding == "identity":
+        return media_type
+    named = media_type[:80] or "nothing"
+    if encoding != "identity":
+        named += f" with Content-Encoding {encoding[:40]}"
+    raise ApiError(Cause.UNSUPPORTED_MEDIA_TYPE, given=named)
+
+
+def decode(body: bytearray, media_type: str) -> object:
+    """Parse a body into plain values; an error if it is not what its media type says."""
+    try:
+        value = _decode_msgpack(body) if media_type == MSGPACK else _decode_json(body)
+    except (ValueError, TypeError, msgpack.UnpackException) as error:
+        reason = str(error) or type(error).__name__
+        name = "MessagePack" if media_type == MSGPACK else "JSON"
+        raise ApiError(Cause.MALFORMED_BODY, format=name, reason=reason[:200]) from None
+    if isinstance(value, dict):
+        _require_few_names(value)
+    return value
+
+
+def _decode_json(body: bytearray) -> object:
+    # No value without a comma before it or a bracket around it.
+    if len(body) > MAX_VALUES and sum(map(body.count, (b",", b"[", b"{"))) > MAX_VALUES:
+        raise ApiError(Cause.TOO_MANY_VALUES, limit=MAX_VALUES)
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        # NaN and Infinity are not JSON. Let them through here: validation then refuses them by
+        # the name of their field.
+        return from_json(body, allow_inf_nan=True)
+
+
+def _decode_msgpack(body: bytearray) -> object:
+    if len(body) <= MAX_VALUES:
+        return msgpack.unpackb(body)
+    values = 0
+
+    def count(found: Any) -> Any:
+        nonlocal values
+        values += 1 + len(found)
+        if values > MAX_VALUES:
+            raise ApiError(Cause.TOO_MANY_VALUES, limit=MAX_VALUES)
+        return found
+
+    try:
+        return msgpack.unpackb(body, list_hook=count, object_hook=count, max_array_len=MAX_VALUES)
+    except ValueError as error:
+        if "max_array_len" in str(error):
+            raise ApiError(Cause.TOO_MANY_VALUES, limit=MAX_VALUES) from None
+        raise
+
+
+def _require_few_names(body: Mapping[str, Any]) -> None:
+    """Refuse objects with so many names that each would become an error of its own."""
+    for name, value in (("body", body), *body.items()):
+        if isinstance(value, dict) and len(value) > MAX_NAMES:
+            message = f"has {len(value)} names, where at most {MAX_NAMES} can be known"
+            raise invalid([{"loc": [str(name)[:100]], "msg": message}])
