@@ -17,7 +17,7 @@ demo: .venv/installed-demo ## train a model over the air, with a service of its 
 	@rm -rf build/demo
 	@$(BIN)/python -m examples.demo --output build/demo
 
-test: .venv/installed-dev ## run the tests
+test: .venv/installed-cifar ## run the tests
 	@$(BIN)/pytest
 
 lint: .venv/installed-dev ## check style, types and who imports whom

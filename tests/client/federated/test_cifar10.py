@@ -12,7 +12,7 @@ from airsched_client.federated.experiment import PERFECT, Experiment, Run
 from airsched_client.federated.waiting import Patience
 from tests.client.federated.test_tasks import batches
 
-torch = pytest.importorskip("torch", reason="torch comes with the cifar extra, which is not in dev")
+torch = pytest.importorskip("torch", reason="torch comes with the cifar extra")
 
 from airsched_client.federated.tasks import build  # noqa: E402
 from airsched_client.federated.tasks.cifar10 import (  # noqa: E402
