@@ -22,7 +22,7 @@ demo-flower: build/flower-venv/installed-ray ## train with Flower, over the air 
 	@rm -rf build/flower
 	@build/flower-venv/bin/python -m examples.flower.compare
 
-test: .venv/installed-dev ## run the tests, but for Flower's
+test: .venv/installed-cifar ## run the tests, but for Flower's
 	@$(BIN)/pytest
 
 test-lowest: $(BIN)/uv ## run the tests with the lowest versions that are allowed (10 min)
