@@ -5,7 +5,8 @@ SCALE ?= quick
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-lowest lint check-deploy check-openapi format bench figures load fuzz soak openapi lock audit clean
+# Every target with a description is a command, not a file.
+.PHONY: $(shell awk -F: '/^[a-z-]+:.*\#\# / {print $$1}' Makefile)
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,11 +60,17 @@ bench: .venv/installed-dev ## measure speed, each figure beside a reference of t
 load: .venv/installed-load ## load the service with more and more clients, as a table and a picture (5 min)
 	@$(BIN)/python -m benchmarks.load_test
 
+attack: .venv/installed-dev ## attack a service of this machine, and print what others notice (BEFORE=revision to compare)
+	@$(BIN)/python -m benchmarks.attack $(if $(BEFORE),--before $(BEFORE))
+
 fuzz: .venv/installed-dev ## send thousands of requests made from the OpenAPI document (minutes)
 	@$(BIN)/pytest tests/faults/test_schema.py --hypothesis-profile thorough
 
 soak: .venv/installed-dev ## load the service for minutes and watch its memory (SOAK_SECONDS=300)
 	@$(BIN)/pytest tests/faults/test_soak.py -m soak -s
+
+mutants: .venv/installed-dev ## plant 81 defects, one at a time, and count those that the tests notice (an hour)
+	@$(BIN)/python -m tests.mutation
 
 lock: $(BIN)/uv ## write requirements.lock, which the image installs
 	@$(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --extra tracing \

@@ -140,7 +140,10 @@ def _be_nice() -> None:
     Not for threads that wait for processes: those would be born nice, and their server with them.
     """
     if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+        thread = threading.get_native_id()
+        # On top of the service's own niceness: only a privileged process may lower it.
+        niceness = os.getpriority(os.PRIO_PROCESS, thread) + NICENESS
+        os.setpriority(os.PRIO_PROCESS, thread, min(niceness, 19))
 
 
 def _solve_each(
