@@ -11,7 +11,9 @@ from benchmarks import (
     irs,
     isolation,
     kernels,
+    optimal,
     overload,
+    page,
     priorities,
     routes,
     selection,
@@ -24,12 +26,14 @@ BENCHMARKS = {
     "frontier": frontier.main,
     "priorities": priorities.main,
     "auto": auto.main,
+    "optimal": optimal.main,
     "irs": irs.main,
     "routes": routes.main,
     "execution": execution.main,
     "isolation": isolation.main,
     "overload": overload.main,
     "client": client.main,
+    "page": page.main,
 }
 
 

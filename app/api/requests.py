@@ -24,6 +24,7 @@ from app.scheduling import InvalidProblemError, IrsProblem, Method, Problem, Sol
 from app.scheduling.frontier import most_points
 from app.scheduling.irs.problem import MAX_PHASE_BITS
 from app.scheduling.problem import LARGEST
+from app.scheduling.specification import BOUND_MS
 from app.scheduling.types import ComplexArray, RealArray
 
 Positive = Annotated[Number, Field(gt=0)]
@@ -189,18 +190,33 @@ class TolerantRequest(RoundRequest):
         raise invalid([{"loc": [name], "msg": message} for name in given or TOLERANCES[:1]])
 
 
-class ScheduleRequest(TolerantRequest):
-    """One round to schedule."""
+class PlainRequest(TolerantRequest):
+    """A request for a tolerance, without a surface."""
 
     choices = CHOICES
 
-    channels: Annotated[Any, complex_array("antennas", "devices")] = Field(
-        description="Uplink channels H, antennas × devices: column k is device k."
-    )
     algorithm: Annotated[AlgorithmChoice, algorithm_in(CHOICES)] = Field(
         default=CHOICES["matching_pursuit"](name="matching_pursuit"), description=_ALGORITHM
     )
     priorities: Priorities = None
+    bound: bool = Field(
+        default=False,
+        description="Prove how many devices any receiver can serve at most, and say whether the "
+        "schedule is optimal. Not together with priorities.",
+    )
+    bound_ms: Positive | None = Field(
+        default=None,
+        description=f"Milliseconds that the proof may take for each round, {BOUND_MS:g} if left "
+        "out. The bound is smaller, or the same, the longer it takes.",
+    )
+
+
+class ScheduleRequest(PlainRequest):
+    """One round to schedule."""
+
+    channels: Annotated[Any, complex_array("antennas", "devices")] = Field(
+        description="Uplink channels H, antennas × devices: column k is device k."
+    )
 
     @property
     def devices(self) -> int:
@@ -211,19 +227,12 @@ class ScheduleRequest(TolerantRequest):
         return [Problem(channels=self.channels, **stated | {"priorities": self.priorities})]
 
 
-class BatchRequest(TolerantRequest):
+class BatchRequest(PlainRequest):
     """Rounds to schedule at once, which differ in their channels only."""
-
-    choices = CHOICES
 
     channels: Annotated[Any, complex_array("rounds", "antennas", "devices")] = Field(
         description="Uplink channels of every round, rounds × antennas × devices."
     )
-    algorithm: Annotated[AlgorithmChoice, algorithm_in(CHOICES)] = Field(
-        default=CHOICES["matching_pursuit"](name="matching_pursuit"), description=_ALGORITHM
-    )
-
-    priorities: Priorities = None
 
     @property
     def devices(self) -> int:

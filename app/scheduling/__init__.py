@@ -14,7 +14,7 @@ from app.scheduling.scheduler import (
     Parameters,
     Scheduler,
 )
-from app.scheduling.solver import solve, solve_specified
+from app.scheduling.solver import solve, solve_specified, with_bound
 from app.scheduling.specification import SolveSpec
 
 __all__ = [
@@ -39,4 +39,5 @@ __all__ = [
     "solve",
     "solve_specified",
     "verify",
+    "with_bound",
 ]

@@ -29,7 +29,7 @@ from app.scheduling.irs.problem import IrsProblem
 from app.scheduling.kernels.frontier import MAX_POINTS, frontier_pursuit
 from app.scheduling.problem import LARGEST, Problem
 from app.scheduling.schedule import Schedule
-from app.scheduling.scheduler import DeadlineExceededError, Stopped
+from app.scheduling.scheduler import DeadlineExceededError, Selection, Stopped
 from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters
 from app.scheduling.solver import verified_schedule
 from app.scheduling.specification import SolveSpec
@@ -121,7 +121,8 @@ def find_frontier(
     for entry in entries:
         own = replace(problem, gamma=max(float(gammas[entry]) * _SERVED_AT, 1 / LARGEST))
         receiver = receivers[entry]
-        schedule = verified_schedule(own, spec, receiver, own.served(receiver), rounds, stopped)
+        selection = Selection(receiver, own.served(receiver), rounds, stopped)
+        schedule = verified_schedule(own, spec, selection)
         if schedule.active.size >= min_devices and (
             not points or _error(schedule) < _error(points[-1].schedule)
         ):

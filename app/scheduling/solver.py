@@ -4,16 +4,17 @@ from typing import Any
 
 import numpy as np
 
+from app.scheduling.bounding import bounded
 from app.scheduling.coordination import coordinated
 from app.scheduling.irs.problem import IrsProblem
 from app.scheduling.kernels import formulas
 from app.scheduling.polishing import polish as polished
 from app.scheduling.problem import Problem
 from app.scheduling.registry import schedulers_of
-from app.scheduling.schedule import Schedule, require_unbroken, tuned_problem
-from app.scheduling.scheduler import Context, Parameters, Stopped
-from app.scheduling.specification import SolveSpec
-from app.scheduling.types import ComplexArray, MaskArray
+from app.scheduling.schedule import Schedule, VerificationError, require_unbroken, tuned_problem
+from app.scheduling.scheduler import Context, Parameters, Selection
+from app.scheduling.specification import BOUND_MS, SolveSpec
+from app.scheduling.types import MaskArray
 
 
 def solve(
@@ -64,9 +65,14 @@ def solve_specified(
     DeadlineExceededError
         ``stop`` was set before there was anything to answer.
     """
+    schedule = _scheduled(problem, spec, np.zeros(1, np.bool_) if stop is None else stop)
+    return with_bound(problem, schedule, spec, stop) if spec.bound else schedule
+
+
+def _scheduled(problem: Problem | IrsProblem, spec: SolveSpec, stop: MaskArray) -> Schedule:
+    """Return the verified schedule, without a bound unless its scheduler has one."""
     spec.require_suited(problem)
     scheduler = spec.scheduler
-    stop = np.zeros(1, np.bool_) if stop is None else stop
     context = Context(spec.seed, stop, spec.warm_start)
     selection = scheduler.select(problem, spec.parameters, context)
     phases = selection.phases
@@ -74,37 +80,63 @@ def solve_specified(
     found = (selection.receiver, selection.active)
     if spec.polish:
         found = polished(problem, *found, stop)
-    stopped: Stopped = "deadline" if spec.polish and stop[0] else selection.stopped
-    return verified_schedule(problem, spec, *found, selection.iterations, stopped, phases)
+    receiver, active = found
+    stopped = "deadline" if spec.polish and stop[0] else selection.stopped
+    return verified_schedule(
+        problem, spec, selection._replace(receiver=receiver, active=active, stopped=stopped)
+    )
 
 
-def verified_schedule(
-    problem: Problem,
-    spec: SolveSpec,
-    receiver: ComplexArray,
-    active: MaskArray,
-    iterations: int,
-    stopped: Stopped,
-    phases: ComplexArray | None = None,
-) -> Schedule:
-    """Coordinate the ``active`` devices as ``spec`` says; return their verified schedule.
+def verified_schedule(problem: Problem, spec: SolveSpec, selection: Selection) -> Schedule:
+    """Coordinate the active devices of ``selection`` as ``spec`` says, and verify the schedule.
 
     Parameters
     ----------
     problem
         With the tuned channels, if there is a surface.
-    receiver
-        (N,); its norm and phase do not matter.
-    active
-        (K,) mask.
     """
-    receiver, indices, power_factor, error, scalars, broken = coordinated(
-        problem, receiver, active, spec.coordination
+    receiver, active, power_factor, error, scalars, broken = coordinated(
+        problem, selection.receiver, selection.active, spec.coordination
     )
-    if indices.size == 0:
-        return Schedule(False, indices, None, None, None, scalars, iterations, stopped, phases)
-    feasible = broken != formulas.TOLERANCE
-    require_unbroken(broken, feasible=feasible, keeps_tolerance=spec.scheduler.keeps_tolerance)
-    return Schedule(
-        feasible, indices, receiver, power_factor, error, scalars, iterations, stopped, phases
+    schedule = Schedule(
+        broken != formulas.TOLERANCE,
+        active,
+        receiver,
+        power_factor,
+        error,
+        scalars,
+        selection.iterations,
+        selection.stopped,
+        selection.phases,
+        selection.upper_bound,
     )
+    if active.size == 0:
+        return schedule._replace(
+            feasible=False, receiver=None, power_factor=None, computation_error=None
+        )
+    keeps_tolerance = spec.scheduler.keeps_tolerance
+    require_unbroken(broken, feasible=schedule.feasible, keeps_tolerance=keeps_tolerance)
+    return _checked(schedule)
+
+
+def with_bound(
+    problem: Problem | IrsProblem,
+    schedule: Schedule,
+    spec: SolveSpec,
+    stop: MaskArray | None = None,
+) -> Schedule:
+    """Return a verified ``schedule`` with a bound, unless it has one."""
+    if schedule.upper_bound is not None or isinstance(problem, IrsProblem):
+        return schedule
+    served = schedule.active.size if schedule.feasible else 0
+    context = Context(spec.seed, np.zeros(1, np.bool_) if stop is None else stop)
+    upper_bound = bounded(problem, served, context, (spec.bound_ms or BOUND_MS) / 1e3)
+    return _checked(schedule._replace(upper_bound=upper_bound))
+
+
+def _checked(schedule: Schedule) -> Schedule:
+    """Return ``schedule``; raise :class:`VerificationError` if it exceeds its bound."""
+    bound = schedule.upper_bound
+    if bound is not None and schedule.feasible and schedule.active.size > bound:
+        raise VerificationError("more devices are served than were proven possible")
+    return schedule

@@ -90,8 +90,8 @@ class SchedulerClient:
         options
             Exactly one of ``gamma``, ``gamma_db`` and ``max_error``; ``weights``, ``power``,
             ``noise_variance``, ``device_ids``, ``algorithm``, ``csi_error``, ``coordination``,
-            ``polish``, ``warm_start``, ``deadline_ms``, ``seed``, ``priorities``: see
-            :class:`ScheduleOptions`.
+            ``polish``, ``warm_start``, ``bound``, ``bound_ms``, ``deadline_ms``, ``seed``,
+            ``priorities``: see :class:`ScheduleOptions`.
 
         Raises
         ------
@@ -124,7 +124,7 @@ class SchedulerClient:
         layout
             ``devices_first`` if ``direct`` is (K, N) and ``devices_to_irs`` (K, M).
         options
-            As for :meth:`schedule` without ``priorities``, and ``phase_bits``,
+            As for :meth:`schedule` without ``bound`` and ``priorities``, and ``phase_bits``,
             ``initial_phases``: see :class:`IrsOptions`.
 
         Raises
@@ -181,8 +181,8 @@ class SchedulerClient:
         channels, layout
             As for :meth:`schedule`.
         options
-            As for :meth:`schedule` without a tolerance and ``polish``; ``min_devices`` and
-            ``max_error`` leave out points: see :class:`FrontierOptions`.
+            As for :meth:`schedule` without a tolerance, ``polish`` and ``bound``;
+            ``min_devices`` and ``max_error`` leave out points: see :class:`FrontierOptions`.
 
         Returns
         -------

@@ -53,6 +53,10 @@ class ScheduleOptions(RoundOptions, total=False):
 
     priorities: ArrayLike | None
     """(K,) positive, on any scale: maximise their sum over the active devices, not the number."""
+    bound: bool | None
+    """Whether to prove how many devices any receiver can serve at most; not with priorities."""
+    bound_ms: float | None
+    """Milliseconds that the proof may take for each round (default: the service's)."""
 
 
 class FrontierOptions(CommonOptions, total=False):
@@ -67,7 +71,7 @@ class FrontierOptions(CommonOptions, total=False):
 
 
 class IrsOptions(RoundOptions, total=False):
-    """The same with an intelligent reflecting surface of M elements."""
+    """Options of a schedule with an intelligent reflecting surface of M elements."""
 
     phase_bits: int | None
     """Restricts every phase to 2^bits levels (default: continuous)."""

@@ -62,6 +62,10 @@ class Experiment:
         As the service takes them.
     network, partition
         The positions of the devices, and their data.
+    channels
+        A trace to take the channels from, in place of the network: see
+        :mod:`airsched_client.federated.traces`. Seed s begins where seed s − 1 ends, and after its
+        last round the trace starts again.
     data, samples, epochs
         The task's data folder, number of training samples and local epochs; None for its defaults.
     """
@@ -78,6 +82,7 @@ class Experiment:
     polish: bool = False
     network: NetworkParameters = field(default_factory=NetworkParameters)
     partition: PartitionParameters = field(default_factory=PartitionParameters)
+    channels: str | None = None
     data: str | None = None
     samples: int | None = None
     epochs: int | None = None
@@ -93,6 +98,8 @@ class Experiment:
             raise ValueError("power and noise_variance must be positive")
         if self.network.elements and AUTO in map(name_of, self.policies):
             raise ValueError(f"{AUTO} cannot tune a reflecting surface: leave out elements")
+        if self.channels is not None and self.network.elements:
+            raise ValueError("a trace has no reflecting surface: leave out elements")
 
     @staticmethod
     def algorithm(policy: str) -> dict[str, Any]:
