@@ -23,12 +23,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m examples.frontier", description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("build/frontier.png"))
     parser.add_argument("--seed", type=int, default=0, help="of the devices' places and fading")
+    parser.add_argument("--noise-variance", type=float, default=25.0, help="σ²")
     asked = parser.parse_args()
     rng = np.random.default_rng(asked.seed)
     channels = Network(NetworkParameters(), rng).fade(rng).direct
     with running_command(log_level="warning") as (_, url), SchedulerClient(url) as client:
-        frontier = client.frontier(channels)
-        others = [client.schedule(channels, gamma_db=gamma) for gamma in np.arange(-10.0, 41.0)]
+        noise = asked.noise_variance
+        frontier = client.frontier(channels, noise_variance=noise)
+        others = [
+            client.schedule(channels, gamma_db=gamma_db, noise_variance=noise)
+            for gamma_db in np.arange(-10.0, 41.0)
+        ]
     best = frontier.best()
     for point in frontier:
         mark = "  <- auto" if point is best else ""
