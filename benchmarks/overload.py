@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def _offered(port: int, body: bytes, rate: float) -> tuple[list[str], float]:
-    """Offer requests at ``rate`` per second; return cells of the table and the accepted p99 in ms."""
+    """Offer ``rate`` requests per second; return cells of the table and the accepted p99 in ms."""
     answers = _post(port, body, rate)
     solved, refused = (
         np.array([seconds * 1e3 for status, seconds in answers if status == wanted])
