@@ -22,7 +22,7 @@ SMALL = series("matching_pursuit", None, delta=0.1)
 """The paper advises a "small enough" δ."""
 _CHANNELS: Counts = {
     "quick": {None: 1000, OPTIMAL: 100, DC: 100, SDR: 200, SDR_PREFIX: 200},
-    "paper": {None: 2000},
+    "paper": {None: 2000, OPTIMAL: 500},
 }
 _SERIES = {
     OPTIMAL: None,
