@@ -5,7 +5,8 @@ SCALE ?= quick
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo demo-flower test check-flower test-flower lint check-deploy check-openapi format bench figures load fuzz soak openapi lock audit clean
+# Every target with a description is a command, not a file.
+.PHONY: $(shell awk -F: '/^[a-z-]+:.*\#\# / {print $$1}' Makefile)
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +30,15 @@ check-flower: build/flower-venv/installed ## test the Flower strategy on a grid 
 
 test-flower: build/flower-venv/installed-ray ## the same, and one run on Ray (minutes)
 	@build/flower-venv/bin/python -m pytest tests/client/flower -m 'slow or not slow'
+
+test-lowest: $(BIN)/uv ## run the tests with the lowest versions that are allowed (10 min)
+	@rm -rf build/lowest-venv
+	@echo 'setting up build/lowest-venv'
+	@$(BIN)/uv venv --quiet --seed --python 3.11 build/lowest-venv
+	@$(BIN)/uv pip install --quiet --python build/lowest-venv --resolution lowest-direct \
+	  --editable '.[tracing]' --editable './clients[federated]' --group dev
+	@$(BIN)/uv pip freeze --python build/lowest-venv --exclude-editable
+	@NUMBA_CACHE_DIR=$(CURDIR)/build/lowest-venv/kernels build/lowest-venv/bin/pytest
 
 lint: .venv/installed-dev ## check style, types and who imports whom
 	$(BIN)/ruff format --check .
@@ -60,18 +70,24 @@ bench: .venv/installed-dev ## measure speed, each figure beside a reference of t
 load: .venv/installed-load ## load the service with more and more clients, as a table and a picture (5 min)
 	@$(BIN)/python -m benchmarks.load_test
 
+attack: .venv/installed-dev ## attack a service of this machine, and print what others notice (BEFORE=revision to compare)
+	@$(BIN)/python -m benchmarks.attack $(if $(BEFORE),--before $(BEFORE))
+
 fuzz: .venv/installed-dev ## send thousands of requests made from the OpenAPI document (minutes)
 	@$(BIN)/pytest tests/faults/test_schema.py --hypothesis-profile thorough
 
 soak: .venv/installed-dev ## load the service for minutes and watch its memory (SOAK_SECONDS=300)
 	@$(BIN)/pytest tests/faults/test_soak.py -m soak -s
 
-lock: .venv/installed-dev ## write requirements.lock, which the image installs
+mutants: .venv/installed-dev ## plant 81 defects, one at a time, and count those that the tests notice (an hour)
+	@$(BIN)/python -m tests.mutation
+
+lock: $(BIN)/uv ## write requirements.lock, which the image installs
 	@$(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --extra tracing \
 	  --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
 	  --output-file requirements.lock pyproject.toml
 
-audit: .venv/installed-dev ## look up known vulnerabilities of what the image installs (needs the network)
+audit: .venv/bin/python ## look up known vulnerabilities of what the image installs (needs the network)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
 	@$(BIN)/pip-audit --require-hashes --disable-pip --requirement requirements.lock
 
@@ -91,47 +107,58 @@ clean: ## remove the environment and every cache
 	@echo 'setting up .venv (once)'
 	@$(PYTHON) -m venv .venv
 
-.venv/installed: pyproject.toml | .venv/bin/python
-	@echo 'installing the service into .venv'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+# pip 25.1 is the first that knows dependency groups.
+PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+define install
+	@$(PIP_INSTALL) 'pip>=25.1'
+	@$(PIP_INSTALL) $(1)
+endef
+define install_and_compile
+	$(call install,$(1))
 	@echo 'compiling the kernels'
 	@$(BIN)/python -m app.compilation
+endef
+
+.venv/installed: pyproject.toml clients/pyproject.toml | .venv/bin/python
+	@echo 'installing the service and its client into .venv'
+	$(call install_and_compile,--editable . --editable ./clients)
 	@touch $@
 
-.venv/installed-demo: pyproject.toml | .venv/bin/python
+.venv/installed-demo: pyproject.toml clients/pyproject.toml | .venv/bin/python
 	@echo 'installing the service and what the demonstration needs into .venv'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[federated]'
-	@echo 'compiling the kernels'
-	@$(BIN)/python -m app.compilation
+	$(call install_and_compile,--editable . --editable './clients[federated]')
 	@touch $@ .venv/installed
 
-.venv/installed-dev: pyproject.toml | .venv/bin/python
-	@echo 'installing the service and its development tools into .venv'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	@echo 'compiling the kernels'
-	@$(BIN)/python -m app.compilation
+.venv/installed-dev: pyproject.toml clients/pyproject.toml | .venv/bin/python
+	@echo 'installing the service, its client and the development tools into .venv'
+	$(call install_and_compile,--editable '.[tracing]' --editable './clients[federated]' --group dev)
 	@touch $@ .venv/installed .venv/installed-demo
 
-.venv/installed-load: pyproject.toml | .venv/installed-dev
+.venv/installed-load: .venv/installed-dev
 	@echo 'installing the load generator into .venv'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[load]'
+	$(call install,--group load)
 	@touch $@
 
 .venv/installed-cifar: .venv/installed-dev
 	@echo 'installing what learning CIFAR-10 needs into .venv'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cifar]'
+	$(call install,--editable './clients[cifar]')
 	@touch $@
 
 # Apart, because Flower pins older versions of what the service uses. The lower bound is that of the
 # newest interface: without it an older Flower would be taken, to go with the newest FastAPI.
-build/flower-venv/installed: pyproject.toml clients/pyproject.toml | .venv/installed-dev
+build/flower-venv/installed: pyproject.toml clients/pyproject.toml | $(BIN)/uv
 	@echo 'setting up build/flower-venv'
 	@test -d build/flower-venv || $(BIN)/uv venv --quiet --python $(BIN)/python build/flower-venv
 	@$(BIN)/uv pip install --quiet --python build/flower-venv \
 	  --editable . --editable './clients[federated,flower]' 'flwr>=1.41' 'pytest>=8.3'
+	@echo 'compiling the kernels'
+	@build/flower-venv/bin/python -m app.compilation
 	@touch $@
 
 build/flower-venv/installed-ray: build/flower-venv/installed
 	@echo 'installing Ray into build/flower-venv'
 	@$(BIN)/uv pip install --quiet --python build/flower-venv 'flwr[simulation]>=1.41'
 	@touch $@
+
+$(BIN)/uv: | .venv/bin/python
+	$(call install,uv)

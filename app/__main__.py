@@ -2,6 +2,7 @@
 
 import argparse
 import importlib.util
+import inspect
 import logging.config
 import math
 import os
@@ -57,6 +58,9 @@ def main() -> None:
         "timeout_keep_alive": 75,
         "timeout_graceful_shutdown": math.ceil(settings.deadline_ms / 1e3) + _MARGIN_SECONDS,
     }
+    if "timeout_worker_healthcheck" in inspect.signature(uvicorn.Config).parameters:
+        # On a busy machine a worker takes longer than uvicorn's 5 s to load the libraries.
+        options["timeout_worker_healthcheck"] = 60
     if importlib.util.find_spec("httptools"):
         options["http"] = "app.api.protocol:BoundedProtocol"
     with suppress(KeyboardInterrupt):

@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from starlette.routing import Route
 
 from app import __version__
-from app.api import error_responses, openapi, routes, tracing
+from app.api import error_responses, openapi, page, routes, tracing
 from app.api.key_gate import KeyGate, guarded_paths
 from app.api.observer import Observer
 from app.api.scheduling_routes import SCHEDULING_ROUTES
@@ -40,11 +40,15 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         description=DESCRIPTION,
         lifespan=lifespan,
         openapi_url="/openapi.json" if settings.docs else None,
+        # FastAPI's own pages load from another host; :mod:`app.api.page` serves one that does not.
+        docs_url=None,
+        redoc_url=None,
         # Newer versions trace by themselves; here :mod:`app.api.tracing` does, where it is wanted.
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.service = service
     routes.install(app, settings)
+    page.install(app, settings)
     error_responses.install(app)
     paths = frozenset(route.path for route in app.routes if isinstance(route, Route))
     annotate = tracing.annotate if settings.tracing else None

@@ -84,6 +84,7 @@ class Settings(BaseSettings):
     docs_key: bool = Field(
         default=False, description="Whether `/docs` and `/openapi.json` need a key."
     )
+    page: bool = Field(default=True, description="Whether the page at `/` is served.")
     metrics: bool = Field(default=True, description="Whether `/metrics` is served.")
     metrics_key: bool = Field(default=False, description="Whether `/metrics` needs a key.")
     tracing: bool = Field(

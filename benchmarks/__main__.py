@@ -9,7 +9,9 @@ from benchmarks import (
     irs,
     isolation,
     kernels,
+    optimal,
     overload,
+    page,
     routes,
     selection,
 )
@@ -18,12 +20,14 @@ BENCHMARKS = {
     "kernels": kernels.main,
     "selection": selection.main,
     "dual_pursuit": dual_pursuit.main,
+    "optimal": optimal.main,
     "irs": irs.main,
     "routes": routes.main,
     "execution": execution.main,
     "isolation": isolation.main,
     "overload": overload.main,
     "client": client.main,
+    "page": page.main,
 }
 
 

@@ -1,4 +1,4 @@
-"""``python -m experiments``: run the paper's figures, all or those named, and write RESULTS.md."""
+"""``python -m experiments``: run the figures, all or those named, and write RESULTS.md."""
 
 import argparse
 import sys
@@ -8,35 +8,11 @@ from typing import get_args
 
 from rich.console import Console
 
-from experiments import (
-    accuracy_vs_epoch,
-    active_vs_delta,
-    active_vs_gamma_iid,
-    active_vs_gamma_network,
-    efficiency_vs_gamma,
-    report,
-    runtime_vs_gamma_iid,
-    runtime_vs_size,
-    test_loss,
-    train_loss,
-)
+from experiments import report
 from experiments.figure import Scale
+from experiments.figures import FIGURES
 from experiments.learning import MissingDataError
 from experiments.runner import BACKENDS, Runner, backend
-
-MODULES = (
-    active_vs_delta,
-    active_vs_gamma_iid,
-    runtime_vs_gamma_iid,
-    active_vs_gamma_network,
-    runtime_vs_size,
-    train_loss,
-    test_loss,
-    accuracy_vs_epoch,
-    efficiency_vs_gamma,
-)
-FIGURES = {module.__name__.rpartition(".")[2]: module.FIGURE for module in MODULES}
-"""In the order of the paper."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,30 +21,48 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     if unknown := set(asked.names) - set(FIGURES):
         parser.error(f"no such figure: {', '.join(sorted(unknown))}")
+    output = asked.output or report.folder_of(asked.scale)
     console = Console(stderr=True)
-    runner = Runner(
-        asked.cache, jobs=asked.jobs, data=asked.data, fresh=asked.fresh, console=console
-    )
     try:
-        with backend(asked.backend, asked.address):
-            for name in asked.names or FIGURES:
-                try:
-                    measured = FIGURES[name].measure(asked.scale, runner)
-                except MissingDataError as error:
-                    if asked.names:
-                        raise
-                    console.print(f"{name} is left out: {error}", highlight=False)
-                    continue
-                report.keep(FIGURES[name], measured, asked.scale, asked.output)
-                report.write(list(FIGURES.values()), asked.output)
+        if asked.redraw:
+            _redraw(asked.names, output)
+        else:
+            _run(asked, output, console)
     except (ImportError, OSError, ValueError) as error:
         console.print(f"stopped: {error}", highlight=False)
         return 1
     except KeyboardInterrupt:
-        console.print("interrupted; the same command goes on where it was", highlight=False)
+        console.print("interrupted; the same command resumes the run", highlight=False)
         return 130
-    console.print(f"wrote {asked.output / 'RESULTS.md'}", highlight=False)
+    console.print(f"wrote {output / 'RESULTS.md'}", highlight=False)
     return 0
+
+
+def _run(asked: argparse.Namespace, output: Path, console: Console) -> None:
+    names = asked.names or list(FIGURES)
+    for name in names:
+        # Before hours of work, not after.
+        report.require_no_loss(FIGURES[name], asked.scale, output)
+    runner = Runner(
+        asked.cache, jobs=asked.jobs, data=asked.data, fresh=asked.fresh, console=console
+    )
+    with backend(asked.backend, asked.address):
+        for name in names:
+            try:
+                measured = FIGURES[name].measure(asked.scale, runner)
+            except MissingDataError as error:
+                if asked.names:
+                    raise
+                console.print(f"{name} is skipped: {error}", highlight=False)
+                continue
+            report.keep(FIGURES[name], measured, asked.scale, output)
+            report.write(list(FIGURES.values()), output)
+
+
+def _redraw(names: Sequence[str], output: Path) -> None:
+    for figure in report.kept([FIGURES[name] for name in names or FIGURES], output):
+        report.redraw(figure, output)
+    report.write(list(FIGURES.values()), output)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -78,15 +72,20 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     add = parser.add_argument
-    add("names", nargs="*", metavar="NAME", help=f"of {', '.join(FIGURES)}; none for all")
+    add("names", nargs="*", metavar="NAME", help=f"of {', '.join(FIGURES)}; all if none is given")
     add("--scale", choices=get_args(Scale), default="quick", help="minutes, or as in the paper")
     add("--backend", choices=BACKENDS, default="loky", help="where sweeps run")
-    add("--address", help="of a Dask or Ray cluster; without one they make one of this machine")
-    add("--jobs", type=int, default=-1, help="calls at once; -1 for one a core")
-    add("--data", type=Path, help="folder that holds cifar-10-batches-py, to learn")
-    add("--output", type=Path, default=report.FOLDER, help="folder of the results")
-    add("--cache", type=Path, default=Path("build/experiments"), help="folder of what is done")
-    add("--fresh", action="store_true", help="run anew what the cache holds")
+    add("--address", help="of a Dask or Ray cluster; without one, a cluster on this machine")
+    add("--jobs", type=int, default=-1, help="calls at once; -1 for one per core")
+    add("--data", type=Path, help="folder that holds cifar-10-batches-py, for learning")
+    add(
+        "--output",
+        type=Path,
+        help=f"folder of the results; {report.QUICK} for quick runs, experiments for paper ones",
+    )
+    add("--cache", type=Path, default=Path("build/experiments"), help="folder of finished points")
+    add("--fresh", action="store_true", help="ignore the cache")
+    add("--redraw", action="store_true", help="run nothing; redraw from the points in --output")
     return parser
 
 

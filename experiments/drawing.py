@@ -1,106 +1,162 @@
-"""Pictures in one style: ours solid and filled, the paper's dashed and hollow."""
+"""Pictures in one style: ours solid and filled, the paper's dashed and hollow.
 
+Every picture states its size, its number of samples, and in what it is smaller than the paper's.
+"""
+
+from collections.abc import Mapping
 from pathlib import Path
+from textwrap import fill
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from experiments.figure import Curves, Figure, label
+from experiments.figure import Curve, Figure, Measured, PaperCurves
+from experiments.series import Series
 
-_COLORS = {
-    "perfect": "black",
-    "dual_pursuit": "tab:red",
-    "matching_pursuit": "tab:blue",
-    "bidirectional": "tab:cyan",
-    "dc": "tab:purple",
-    "dc_clarabel": "tab:pink",
-    "sdr": "tab:green",
-    "gamma_5_db": "tab:blue",
-    "gamma_0_db": "tab:orange",
-}
-"""A series without a colour is in the table only."""
-_MARKERS = {
-    "perfect": "d",
-    "dual_pursuit": "o",
-    "matching_pursuit": "s",
-    "bidirectional": "v",
-    "dc": "^",
-    "dc_clarabel": "P",
-    "sdr": "D",
-}
-_MOST_MARKERS = 15
+_MAX_MARKERS = 15
 _GREY = "0.35"
 
 
-def draw(figure: Figure, ours: Curves, papers: Curves, file: Path) -> None:
-    """Draw both."""
-    count = len(figure.panels)
-    picture = Picture(figsize=(6.4 if count == 1 else 9.6, 4.3), layout="constrained")
-    panels = picture.subplots(1, count, sharey=True, squeeze=False)[0]
-    for axes, (ending, title) in zip(panels, figure.panels.items(), strict=True):
-        _draw_panel(axes, _of(ours, ending), _of(papers, ending))
-        axes.set_xlabel(f"{figure.x_label} {title}".strip())
+def draw(figure: Figure, measured: Measured, papers: PaperCurves, file: Path) -> None:
+    """Draw our curves and the paper's."""
+    panels = figure.panels or {"": figure.x_label}
+    wide = len(panels) > 1
+    picture = Picture(figsize=(10.4 if wide else 8.4, 4.7), layout="constrained")
+    many = picture.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    drawn: dict[str, Series] = {}
+    for axes, (panel, x_label) in zip(many, panels.items(), strict=True):
+        ours = {
+            series: curve
+            for series, curve in measured.curves.items()
+            if series.color and (not figure.panels or series.setting == panel)
+        }
+        _draw_panel(axes, ours, _compared(figure, ours, papers))
+        drawn |= {_name(figure, series): series for series in ours}
+        axes.set_xlabel(x_label)
         if figure.log_y:
             axes.set_yscale("log")
         else:
             axes.yaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10]))
         axes.grid(alpha=0.25, linewidth=0.6)
         axes.spines[["top", "right"]].set_visible(False)
-    panels[0].set_ylabel(figure.y_label)
-    _legend(picture, panels[-1])
+    many[0].set_ylabel(figure.y_label)
+    _legend(picture, drawn, bool(papers))
+    _caption(picture, figure, measured, 120 if wide else 100)
     picture.savefig(file, dpi=130, metadata={"Software": None})
 
 
-def _of(curves: Curves, ending: str) -> Curves:
-    return {
-        series.removesuffix(ending): curve
-        for series, curve in curves.items()
-        if series.endswith(ending)
-    }
+def _name(figure: Figure, series: Series) -> str:
+    return series.label if figure.panels else series.title
 
 
-def _draw_panel(axes: Axes, ours: Curves, papers: Curves) -> None:
-    # What was run decides how far the picture goes.
+def _compared(
+    figure: Figure, ours: Mapping[Series, Curve], papers: PaperCurves
+) -> dict[Series, dict[float, float]]:
+    """Return the paper's curves, each by the first of our series that is compared with it."""
+    first: dict[str, Series] = {}
+    for series in ours:
+        name = figure.series[series]
+        if name is not None and name in papers:
+            first.setdefault(name, series)
+    return {series: papers[name] for name, series in first.items()}
+
+
+def _draw_panel(
+    axes: Axes, ours: Mapping[Series, Curve], papers: Mapping[Series, dict[float, float]]
+) -> None:
+    # Draw as far as was run.
     last = max(x for curve in ours.values() for x in curve)
-    for series, color in _COLORS.items():
-        for curves, mine in ((papers, False), (ours, True)):
-            if series not in curves:
-                continue
-            points = sorted((x, y) for x, y in curves[series].items() if x <= last)
-            axes.plot(
-                [x for x, _ in points],
-                [value for _, value in points],
-                color=color,
-                linestyle="-" if mine else "--",
-                linewidth=1.6 if mine else 1.0,
-                marker=_MARKERS.get(series, "o"),
-                # Dual pursuit and dc often coincide: the small one in front.
-                markersize=3.5 if series == "dual_pursuit" else 5.0,
-                markerfacecolor=color if mine else "white",
-                markevery=max(1, len(points) // _MOST_MARKERS),
-                label=label(series) if mine or series not in ours else None,
-                zorder=4 if series == "dual_pursuit" else 2 if mine else 3,
-                alpha=1.0 if mine else 0.8,
-            )
+    for series, curve in ours.items():
+        if series in papers:
+            _draw_papers(axes, series, {x: y for x, y in papers[series].items() if x <= last})
+        _draw_ours(axes, series, curve)
 
 
-def _legend(picture: Picture, axes: Axes) -> None:
-    labelled = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_")]
-    handles = [
-        Line2D([], [], color=line.get_color(), marker=line.get_marker(), markersize=4.5)
-        for line in labelled
-    ]
-    handles += [
-        Line2D([], [], color=_GREY, linewidth=1.6, marker="o", markersize=4.5),
-        Line2D([], [], color=_GREY, linestyle="--", linewidth=1.0, marker="o", markersize=4.5),
-    ]
-    handles[-1].set_markerfacecolor("white")
-    picture.legend(
-        handles,
-        [*(str(line.get_label()) for line in labelled), "ours", "the paper's"],
-        loc="outside right upper",
-        frameon=False,
-        fontsize=9,
+def _draw_papers(axes: Axes, series: Series, curve: dict[float, float]) -> None:
+    axes.plot(
+        *zip(*sorted(curve.items()), strict=True),
+        color=series.color,
+        linestyle="--",
+        linewidth=1.0,
+        marker=series.marker,
+        markersize=5.0,
+        markerfacecolor="white",
+        markevery=_markevery(len(curve)),
+        alpha=0.8,
+        zorder=3,
     )
+
+
+def _draw_ours(axes: Axes, series: Series, curve: Curve) -> None:
+    """Draw a line; standard errors as bars, or as a shade if there are many points; a band."""
+    xs = np.array(sorted(curve))
+    values, errors = np.array([(curve[x].value, curve[x].error) for x in xs.tolist()]).T
+    # Dual pursuit and dc often coincide: the small one goes in front.
+    front = series.algorithm == "dual_pursuit"
+    axes.plot(
+        xs,
+        values,
+        color=series.color,
+        linewidth=1.6,
+        marker=series.marker,
+        markersize=3.5 if front else 5.0,
+        markevery=_markevery(xs.size),
+        zorder=4 if front else 2,
+    )
+    if xs.size > _MAX_MARKERS:
+        axes.fill_between(
+            xs, values - errors, values + errors, color=series.color, alpha=0.3, linewidth=0
+        )
+    else:
+        axes.errorbar(
+            xs, values, errors, fmt="none", ecolor=series.color, elinewidth=1.2, capsize=2.5
+        )
+    bands = [(x, *band) for x in xs.tolist() if (band := curve[x].band) is not None]
+    if bands:
+        axes.fill_between(*np.array(bands).T, color=series.color, alpha=0.2, linewidth=0)
+
+
+def _markevery(points: int) -> int:
+    return max(1, points // _MAX_MARKERS)
+
+
+def _legend(picture: Picture, drawn: Mapping[str, Series], papers: bool) -> None:
+    handles = [
+        Line2D([], [], color=series.color, marker=series.marker, markersize=4.5, label=name)
+        for name, series in drawn.items()
+    ]
+    if papers:
+        handles += [
+            Line2D([], [], color=_GREY, linewidth=1.6, marker="o", markersize=4.5, label="ours"),
+            Line2D(
+                [],
+                [],
+                color=_GREY,
+                linestyle="--",
+                linewidth=1.0,
+                marker="o",
+                markersize=4.5,
+                markerfacecolor="white",
+                label="the paper's",
+            ),
+        ]
+    picture.legend(handles=handles, loc="outside right center", frameon=False, fontsize=8.5)
+
+
+def _caption(picture: Picture, figure: Figure, measured: Measured, width: int) -> None:
+    """Write what was run above the picture, and below it in what it is smaller than the paper's."""
+    curves = [curve for each, curve in measured.curves.items() if each.color]
+    errors = [point.error for curve in curves for point in curve.values()]
+    errors = [error for error in errors if np.isfinite(error)]
+    marks = dict.fromkeys("shade" if len(curve) > _MAX_MARKERS else "bars" for curve in curves)
+    shown = f"{' and '.join(marks)}: ± one standard error" if errors else "standard errors unknown"
+    if errors and not figure.log_y:
+        shown += f", at most {max(errors):.2g}"
+    text = f"{figure.title}\n{fill(f'{figure.sample(measured)}; {shown}', width)}"
+    picture.suptitle(text, fontsize=9, x=0.01, ha="left")
+    if smaller := figure.shortfall(measured):
+        text = fill(f"Smaller than the paper's run: {smaller}", width)
+        picture.supxlabel(text, fontsize=9, color="crimson", x=0.01, ha="left")

@@ -1,77 +1,132 @@
-"""What a figure is: where its curves come from, how it is drawn, what is to be said of it."""
+"""What a figure is: its curves, how they are measured, how they are drawn, and what to note."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import nan
 from typing import TYPE_CHECKING, Literal
+
+from experiments.series import Series
 
 if TYPE_CHECKING:
     from experiments.runner import Runner
 
 Scale = Literal["quick", "paper"]
 Backend = Literal["loky", "dask", "ray", "sequential"]
-Curves = dict[str, dict[float, float]]
-"""Series → x → value, as :func:`lab.paper.curves` returns them."""
 
 
-_LABELS = {
-    "matching_pursuit": "matching pursuit",
-    "matching_pursuit_small": "matching pursuit, δ = 0.1",
-    "matching_pursuit_default": "matching pursuit, δ = 0.55",
-    "dual_pursuit": "dual pursuit",
-    "dc_clarabel": "dc, Clarabel",
-    "sdr": "sdr, prefix",
-    "sdr_served": "sdr, served",
-    "gamma_5_db": "γ = 5 dB",
-    "gamma_0_db": "γ = 0 dB",
-}
+@dataclass(frozen=True)
+class Point:
+    """One measured value.
+
+    Parameters
+    ----------
+    value
+        A mean or a median over ``count`` channels, networks or seeds.
+    error
+        Its standard error; NaN if unknown.
+    band
+        Lower and upper limit between which the true value is known to lie, such as the proven
+        bounds of an optimum; drawn as a shaded band.
+    """
+
+    value: float
+    error: float = nan
+    count: int = 0
+    band: tuple[float, float] | None = None
 
 
-def label(series: str) -> str:
-    """Return a series' name for people."""
-    return _LABELS.get(series, series)
+Curve = dict[float, Point]
+Curves = dict[Series, Curve]
+Pair = tuple[Series, Series]
+PaperCurves = dict[str, dict[float, float]]
+"""Name → x → value, as :func:`lab.paper.curves` returns them."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a figure's run gave.
+    """The result of a figure's run.
 
     Parameters
     ----------
     curves
-        Ours. A series that the paper has too has its name there.
+        One per series.
     setting
-        What was run, in words: numbers of channels, images, epochs.
+        What was run, in words, beyond what :attr:`Figure.size` and the counts say.
+    smaller
+        In what the run is smaller than the paper's, other than the number of samples per point:
+        ``"4000 of 50,000 images"``; empty if in nothing.
+    paired
+        (one, other) → x → mean of one − other over the same channels or seeds.
     """
 
     curves: Curves
-    setting: str
+    setting: str = ""
+    smaller: str = ""
+    paired: dict[Pair, Curve] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of the paper.
+    """One figure.
 
     Parameters
     ----------
+    number
+        Its number in the paper, by which figures are sorted; 0 for a figure of our own.
     name
-        That of the paper's points in :mod:`experiments.paper`, and of what is written.
+        Its module's, the name of the paper's points in :mod:`lab.paper`, and of the files written.
     title, x_label, y_label
         For people.
+    size
+        Numbers of devices and antennas, as the picture states them: ``"K = 20, N = 6"``.
+    unit
+        What ``Point.count`` counts: ``"channels"``, ``"networks"``, ``"seeds"``.
+    series
+        Every series, in the order of the legend → the paper's curve that it is compared with, or
+        None.
     measure
         Runs it.
     remarks
-        What is to be said of our curves beside the paper's, from both: lines of Markdown.
+        Notes on our curves next to the paper's: lines of Markdown.
+    papers_count
+        How many of ``unit`` the paper has per point; None if it does not say.
+    pairs
+        Pairs of series whose paired difference is reported.
     log_y
         Values are compared as ratios, and drawn on a logarithmic axis.
     panels
-        Ending of the series' names → what is on the x axis, for a figure of several panels.
+        Setting of the series → label of the x axis, for a figure with several panels.
     """
 
+    number: int
     name: str
     title: str
     x_label: str
     y_label: str
+    size: str
+    unit: str
+    series: Mapping[Series, str | None]
     measure: "Callable[[Scale, Runner], Measured]"
-    remarks: Callable[[Curves, Curves], list[str]] = lambda ours, paper: []
+    remarks: Callable[[Measured, PaperCurves], list[str]] = lambda measured, papers: []
+    papers_count: int | None = None
+    pairs: tuple[Pair, ...] = ()
     log_y: bool = False
-    panels: Mapping[str, str] = field(default_factory=lambda: {"": ""})
+    panels: Mapping[str, str] = field(default_factory=dict)
+
+    def sample(self, measured: Measured) -> str:
+        """Return the size and the number of samples, in words."""
+        counts = sorted({point.count for point in _points(measured)})
+        many = " to ".join(f"{count:,}" for count in dict.fromkeys([counts[0], counts[-1]]))
+        return f"{self.size}; {many} {self.unit} per point"
+
+    def shortfall(self, measured: Measured) -> str:
+        """Return in what the run is smaller than the paper's; empty if in nothing."""
+        least = min(point.count for point in _points(measured))
+        fewer = []
+        if self.papers_count is not None and least < self.papers_count:
+            fewer.append(f"{least:,} of {self.papers_count:,} {self.unit} per point")
+        return ", ".join([*fewer, *([measured.smaller] if measured.smaller else [])])
+
+
+def _points(measured: Measured) -> list[Point]:
+    return [point for curve in measured.curves.values() for point in curve.values()]

@@ -1,9 +1,9 @@
 """Federated learning for the figures: one call trains one policy on one seed.
 
-The paper's curves have a point an epoch and go on smoothly from the last epoch of a round to the
-first of the next; only where the schedule changes do they bend. So models are taken to be added up
-after every epoch, and one of its six "communication rounds" to be the ten epochs for which the
-channel stays: ``coherence``.
+The paper's curves have one point per epoch and are smooth from the last epoch of a round to the
+first of the next; they bend only where the schedule changes. So we assume that models are added up
+after every epoch, and that one of its six "communication rounds" is the ten epochs for which the
+channel stays the same: ``coherence``.
 """
 
 from pathlib import Path
@@ -13,27 +13,30 @@ from typing import Any
 import numpy as np
 
 from airsched_client.client import SchedulerClient
-from airsched_client.federated.experiment import PERFECT, Experiment, Record
+from airsched_client.federated.experiment import Experiment, Record
 from airsched_client.federated.loop import compare
 from airsched_client.federated.tasks import Task
-from experiments.figure import Curves, Figure, Measured, Scale, label
-from experiments.runner import Runner, key
+from experiments.digest import key
+from experiments.figure import Figure, Measured, PaperCurves, Scale
+from experiments.runner import Runner
+from experiments.series import DC, MATCHING_PURSUIT, PERFECT, SDR_PREFIX, Series, series
+from experiments.summary import curves, paired
 from lab.paper import SHIFT_DB
 from lab.service import running_command
 
 GAMMA_DB = 15.0
 """The paper's, on its own axis."""
-POLICIES = {
-    PERFECT: PERFECT,
-    "dual_pursuit": "dual_pursuit:starts=4",
-    "matching_pursuit": "matching_pursuit",
-    "dc": "dc",
-    "sdr": "sdr:reading=prefix",
+FEWER_STARTS = series("dual_pursuit", "tab:red", "o", starts=4)
+"""The committed results were made with these starts, one less than the default."""
+SERIES: dict[Series, str | None] = {
+    PERFECT: "perfect",
+    FEWER_STARTS: None,
+    MATCHING_PURSUIT: "matching_pursuit",
+    DC: "dc",
+    SDR_PREFIX: "sdr",
 }
-"""Series → policy; of sdr's readings the one that comes closer to the paper's.
-
-Dual pursuit has the starts that the committed results were made with, one less than its default.
-"""
+"""Of sdr's readings, the one that is closer to the paper's."""
+PAIRS = tuple((FEWER_STARTS, other) for other in (MATCHING_PURSUIT, DC, SDR_PREFIX))
 NOISE_VARIANCE = 0.01
 """σ² at P = 1; the paper gives none."""
 
@@ -54,11 +57,11 @@ CIFAR10: dict[Scale, dict[str, int]] = {
         "coherence": 10,
     },
 }
-"""Training images, their batches, images to evaluate on, epochs, and epochs a channel lasts."""
+"""Training images, batch size, images to evaluate on, epochs, and epochs per channel."""
 
 
 class MissingDataError(FileNotFoundError):
-    """There is no CIFAR-10 to learn."""
+    """CIFAR-10 is missing."""
 
 
 def train_cifar10(
@@ -71,9 +74,9 @@ def train_cifar10(
     checkpoints: str,
     **setting: int,
 ) -> list[dict[str, float | None]]:
-    """Train the paper's network over the air; return what every epoch gave.
+    """Train the paper's network over the air; return the results of every epoch.
 
-    An interrupted call goes on after its last epoch: see ``checkpoints``.
+    An interrupted call resumes after its last epoch: see ``checkpoints``.
 
     Parameters
     ----------
@@ -84,7 +87,7 @@ def train_cifar10(
     setting
         As in :data:`CIFAR10`.
     """
-    # It says what to install where torch is missing.
+    # If torch is missing, the error says what to install.
     from airsched_client.federated.tasks.cifar10 import Cifar10
 
     task = Cifar10(
@@ -96,7 +99,7 @@ def train_cifar10(
     )
     import torch
 
-    # The same sums in the same order wherever it runs; calls are what runs side by side.
+    # The same sums in the same order everywhere; calls run in parallel instead.
     torch.set_num_threads(1)
     experiment = Experiment(
         task="cifar10",
@@ -136,12 +139,15 @@ def train_digits(
     return [record.accuracy for record in records if record.round == rounds - 1]
 
 
+Epochs = list[dict[str, float]]
+
+
 def cifar10_runs(
     scale: Scale, runner: Runner, runs: list[tuple[str, float | None]]
-) -> dict[tuple[str, float | None], list[dict[str, float]]]:
-    """Return every epoch's means over the seeds, of policies at tolerances on the paper's axis."""
+) -> dict[tuple[str, float | None], list[Epochs]]:
+    """Return the epochs of every seed, of policies at tolerances on the paper's axis."""
     if runner.data is None:
-        raise MissingDataError("CIFAR-10 is not there: give its folder with --data")
+        raise MissingDataError("CIFAR-10 is missing: give its folder with --data")
     calls = [
         {
             "policy": policy,
@@ -160,58 +166,65 @@ def cifar10_runs(
         data=str(runner.data.resolve()),
         checkpoints=str((runner.cache / "checkpoints").resolve()),
     )
-    means = {}
-    for at, run in enumerate(runs):
-        of_run = results[at :: len(runs)]
-        # What overflowed is NaN, and so is a mean with it.
-        means[run] = [
-            {name: float(np.mean([_number(each[name]) for each in epoch])) for name in epoch[0]}
-            for epoch in zip(*of_run, strict=True)
+    # What overflowed is None in JSON; it becomes NaN, and so does a mean with it.
+    numbers = [
+        [
+            {name: np.nan if value is None else value for name, value in epoch.items()}
+            for epoch in epochs
         ]
-    return means
+        for epochs in results
+    ]
+    return {run: numbers[at :: len(runs)] for at, run in enumerate(runs)}
 
 
-def curves(scale: Scale, runner: Runner, quantity: str, factor: float = 1.0) -> Measured:
+def measure(scale: Scale, runner: Runner, quantity: str, factor: float = 1.0) -> Measured:
     """Return a quantity of every policy by epoch."""
-    runs = {
-        series: (policy, None if policy == PERFECT else GAMMA_DB)
-        for series, policy in POLICIES.items()
-    }
+    runs = {each: (each.policy, None if each is PERFECT else GAMMA_DB) for each in SERIES}
     found = cifar10_runs(scale, runner, list(runs.values()))
+    samples = {
+        each: {
+            float(at): [factor * epoch[quantity] for epoch in of_seeds]
+            for at, of_seeds in enumerate(zip(*found[run], strict=True), start=1)
+        }
+        for each, run in runs.items()
+    }
     active = ", ".join(
-        f"{label(series)} {np.mean([epoch['active'] for epoch in found[run]]):.1f}"
-        for series, run in runs.items()
+        f"{each.label} {np.mean([epoch['active'] for of in found[run] for epoch in of]):.1f}"
+        for each, run in runs.items()
     )
     setting, papers = CIFAR10[scale], CIFAR10["paper"]
+    smaller = (
+        f"{setting['samples']:,} of {papers['samples']:,} training images, "
+        f"{setting['rounds']} of {papers['rounds']} epochs"
+    )
     return Measured(
-        {
-            series: {
-                float(at): factor * epoch[quantity] for at, epoch in enumerate(found[run], start=1)
-            }
-            for series, run in runs.items()
-        },
-        f"CIFAR-10 and the paper's network, {setting['samples']} of its {papers['samples']} "
-        f"training images, {setting['rounds']} of its {papers['rounds']} epochs with a new channel "
-        f"every {setting['coherence']}, batches of {setting['batch_size']} (the paper's: "
-        f"{papers['batch_size']}), evaluated on {setting['evaluated']} images, "
-        f"{len(SEEDS[scale])} seed(s), γ = {GAMMA_DB:g} + {SHIFT_DB:g} dB, "
-        f"σ² = {NOISE_VARIANCE:g}; mean |S|: {active}",
+        curves(samples),
+        f"CIFAR-10 and the paper's network, a new channel every {setting['coherence']} epochs, "
+        f"batches of {setting['batch_size']} (the paper's: {papers['batch_size']}), evaluated on "
+        f"{setting['evaluated']:,} images, σ² = {NOISE_VARIANCE:g}; mean |S|: {active}",
+        "" if scale == "paper" else smaller,
+        paired(samples, PAIRS),
     )
 
 
-def order(ours: Curves, papers: Curves, *, best: Any) -> list[str]:
+def order(measured: Measured, papers: PaperCurves, *, best: Any) -> list[str]:
     """Say in which order the policies end, here and in the paper, and what that is worth."""
+    ours = {
+        each: {x: point.value for x, point in curve.items()}
+        for each, curve in measured.curves.items()
+    }
+    named = {each: papers[name] for each in ours if (name := SERIES.get(each)) in papers and name}
     lines, rankings = [], []
-    for whose, given in (("here", ours), ("in the paper", papers)):
-        ends = {series: _end(curve) for series, curve in given.items()}
+    for whose, given in (("here", ours), ("in the paper", named)):
+        ends = {each: _end(curve) for each, curve in given.items()}
         ranked = sorted(ends, key=ends.__getitem__, reverse=best is max)
-        rankings.append([series for series in ranked if series in ours and series in papers])
+        rankings.append([each for each in ranked if each in named])
         lines.append(
             f"- From best to worst, {whose}, as a mean over the last quarter of the epochs: "
-            + ", ".join(f"{label(series)} {ends[series]:.3g}" for series in ranked)
+            + ", ".join(f"{each.label} {ends[each]:.3g}" for each in ranked)
             + "."
         )
-    ends = {series: _end(ours[series]) for series in rankings[0]}
+    ends = {each: _end(ours[each]) for each in rankings[0]}
     halves = [list(curve.values())[len(curve) // 2 - 1 :] for curve in ours.values()]
     swing = np.mean([np.abs(np.diff(half)).mean() for half in halves])
     same = rankings[0] == rankings[1]
@@ -219,7 +232,7 @@ def order(ours: Curves, papers: Curves, *, best: Any) -> list[str]:
     lines.append(
         f"- {verdict}. The best and the worst of the paper's policies end "
         f"{max(ends.values()) - min(ends.values()):.2g} apart here; from one epoch to the next our "
-        f"curves swing by {swing:.2g} in their second half."
+        f"curves change by {swing:.2g} on average in their second half."
     )
     return lines
 
@@ -230,35 +243,38 @@ def _end(curve: dict[float, float]) -> float:
     return float(np.mean(values[-max(1, len(values) // 4) :]))
 
 
-def figure(name: str, title: str, y_label: str, quantity: str, best: Any, factor: float) -> Figure:
+def figure(
+    number: int, name: str, title: str, y_label: str, quantity: str, best: Any, factor: float = 1.0
+) -> Figure:
     """Return one of the three figures of the learning curves."""
     return Figure(
+        number=number,
         name=name,
         title=title,
         x_label="epoch",
         y_label=y_label,
-        measure=lambda scale, runner: curves(scale, runner, quantity, factor),
-        remarks=lambda ours, papers: [*order(ours, papers, best=best), *_REASONS],
+        size=f"CIFAR-10; K = 20, N = 6, γ = {GAMMA_DB:g} + {SHIFT_DB:g} dB",
+        unit="seeds",
+        series=SERIES,
+        pairs=PAIRS,
+        measure=lambda scale, runner: measure(scale, runner, quantity, factor),
+        remarks=lambda measured, papers: [*order(measured, papers, best=best), *_REASONS],
     )
 
 
 _REASONS = [
-    "- In the paper a device takes 78 steps an epoch on average and learns for 60 epochs. A run on "
-    "fewer images takes fewer steps: levels at the same epoch cannot be compared, and a run that "
-    "ends on the steep part of the curve, with differences as small as its swings, cannot confirm "
-    "or refute the paper's order. `--scale paper` can.",
+    "- In the paper a device takes 78 steps per epoch on average and learns for 60 epochs. A run "
+    "on fewer images takes fewer steps: levels at the same epoch cannot be compared, and a run "
+    "that ends on the steep part of the curve, with differences as small as its fluctuations, "
+    "cannot confirm or refute the paper's order. `--scale paper` can.",
     "- sdr is closer to the others than in the paper, whose sdr serves 6.8 of the 20 devices at "
     "this γ: ours is solved to convergence and serves more (see `active_vs_gamma_network`).",
-    "- The `quick` scale was set by the time there was, after a first run on 2400 images that was "
-    "given up for this one; the second seed was added after the first had been seen.",
+    "- The `quick` scale was set by the available time, after a first run on 2400 images was "
+    "abandoned for this one; the second seed was added after seeing the first.",
 ]
 
 
 def _train(experiment: Experiment, folder: Path, task: Task | None = None) -> list[Record]:
-    """Run it with a service of its own."""
+    """Run an experiment with its own service."""
     with running_command(log_level="warning") as (_, url), SchedulerClient(url) as scheduler:
         return compare(experiment, scheduler, folder, resume=True, task=task)
-
-
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else value

@@ -3,117 +3,147 @@
 import csv
 import json
 from collections.abc import Sequence
+from math import isfinite, nan
 from pathlib import Path
 
-from experiments.compare import largest_difference, rounded
 from experiments.drawing import draw
-from experiments.figure import Curves, Figure, Measured, Scale, label
+from experiments.figure import Curve, Figure, Measured, PaperCurves, Point, Scale
+from experiments.results_page import section
 from lab import paper
 
-FOLDER = Path(__file__).parent
-_MANY_ROWS = 15
+COMMITTED = Path(__file__).parent
+"""Where the results at the paper's scale are."""
+QUICK = Path("build/figures")
+_MINUS = " - "
+_COLUMNS = ("series", "x", "value", "standard_error", "count", "low", "high")
 
 
-def keep(figure: Figure, measured: Measured, scale: Scale, folder: Path = FOLDER) -> None:
+class SmallerScaleError(ValueError):
+    """A quick run would replace results at the paper's scale."""
+
+
+def folder_of(scale: Scale) -> Path:
+    """Return where results of a scale go, unless told otherwise."""
+    return COMMITTED if scale == "paper" else QUICK
+
+
+def require_no_loss(figure: Figure, scale: Scale, folder: Path) -> None:
+    """Raise :class:`SmallerScaleError` if a run would replace a larger one."""
+    kept = _runs(folder).get(figure.name, {}).get("scale")
+    if scale == "quick" and kept == "paper":
+        raise SmallerScaleError(
+            f"{folder} holds {figure.name} at the paper's scale, which a quick run must not "
+            "replace: choose another --output"
+        )
+
+
+def keep(figure: Figure, measured: Measured, scale: Scale, folder: Path) -> None:
     """Write a figure's points, how they were made, and its picture."""
+    require_no_loss(figure, scale, folder)
     results = folder / "results"
     results.mkdir(parents=True, exist_ok=True)
+    named = {series.name: curve for series, curve in measured.curves.items()}
+    named |= {
+        f"{one.name}{_MINUS}{other.name}": curve for (one, other), curve in measured.paired.items()
+    }
     with (results / f"{figure.name}.csv").open("w", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(["series", "x", "value"])
-        for series, curve in measured.curves.items():
-            rows.writerows([series, f"{x:g}", f"{value:.6g}"] for x, value in curve.items())
+        rows.writerow(_COLUMNS)
+        for name, curve in named.items():
+            rows.writerows([name, f"{x:g}", *_cells(point)] for x, point in curve.items())
     runs = _runs(folder)
-    runs[figure.name] = {"scale": scale, "setting": measured.setting}
+    runs[figure.name] = {
+        "scale": scale,
+        "setting": measured.setting,
+        "smaller": measured.smaller,
+    }
     (results / "runs.json").write_text(
         json.dumps(dict(sorted(runs.items())), indent=1, ensure_ascii=False) + "\n"
     )
-    draw(figure, measured.curves, paper.curves(figure.name), results / f"{figure.name}.png")
+    redraw(figure, folder)
 
 
-def write(figures: Sequence[Figure], folder: Path = FOLDER) -> Path:
+def redraw(figure: Figure, folder: Path) -> None:
+    """Draw a figure from what is kept of it."""
+    measured = read(figure, folder)
+    draw(figure, measured, papers_of(figure), folder / "results" / f"{figure.name}.png")
+
+
+def read(figure: Figure, folder: Path) -> Measured:
+    """Return what is kept of a figure."""
+    named: dict[str, Curve] = {}
+    file = folder / "results" / f"{figure.name}.csv"
+    with file.open(newline="") as text:
+        for row in csv.DictReader(text):
+            named.setdefault(row["series"], {})[float(row["x"])] = _point(row)
+    series = {each.name: each for each in figure.series}
+    if unknown := {part for name in named for part in name.split(_MINUS)} - series.keys():
+        raise ValueError(f"{file} has series that the figure has not: {', '.join(sorted(unknown))}")
+    run = _runs(folder)[figure.name]
+    return Measured(
+        {series[name]: curve for name, curve in named.items() if name in series},
+        run["setting"],
+        run["smaller"],
+        {
+            (series[one], series[other]): curve
+            for name, curve in named.items()
+            for one, minus, other in [name.partition(_MINUS)]
+            if minus
+        },
+    )
+
+
+def papers_of(figure: Figure) -> PaperCurves:
+    """Return the paper's curves, none for a figure of our own."""
+    return paper.curves(figure.name) if figure.number else {}
+
+
+def kept(figures: Sequence[Figure], folder: Path) -> list[Figure]:
+    """Return the figures that a folder holds."""
+    runs = _runs(folder)
+    return [figure for figure in figures if figure.name in runs]
+
+
+def write(figures: Sequence[Figure], folder: Path) -> Path:
     """Write ``RESULTS.md`` from what is kept."""
     file, runs = folder / "RESULTS.md", _runs(folder)
     parts = [
-        "# The paper's figures, ours beside them\n\n"
-        "Written by `python -m experiments` from the points in `results/`; not to be edited. The "
-        "paper is A. Bereyhi et al., *Matching Pursuit Based Scheduling for Over-the-Air Federated "
-        "Learning* (2022), its points are in `lab/paper/`. In every picture ours is solid and "
-        "filled, the paper's dashed and hollow. `make figures` runs all at the `quick` scale, "
-        "`.venv/bin/python -m experiments NAME --scale paper` one at the paper's.\n"
+        "# The paper's figures and ours\n\n"
+        "Written by `python -m experiments` from the points in `results/`; do not edit. The paper "
+        "is A. Bereyhi et al., *Matching Pursuit Based Scheduling for Over-the-Air Federated "
+        "Learning* (2022); its points are in `lab/paper/`. In every picture our curves are solid "
+        "and filled, the paper's dashed and hollow. A series is named by its algorithm and every "
+        "parameter that differs from the service's default. **± is one standard error** of the "
+        "mean or median over the channels, networks or seeds of a point; a paired difference is "
+        "the mean over them of the difference on the same one. `make figures` runs all figures at "
+        "the `quick` scale into `build/figures`, `.venv/bin/python -m experiments NAME --scale "
+        "paper` one at the paper's.\n"
     ]
     for figure in figures:
         parts.append(f"\n## {figure.title}\n\n")
-        if figure.name not in runs:
+        if figure.name in runs:
+            measured = read(figure, folder)
+            scale = runs[figure.name]["scale"]
+            parts.append(section(figure, measured, papers_of(figure), scale))
+        else:
             parts.append(f"`{figure.name}` was **not run**.\n")
-            continue
-        parts.append(_section(figure, runs[figure.name], folder))
     file.write_text("".join(parts))
     return file
 
 
-def _section(figure: Figure, run: dict[str, str], folder: Path) -> str:
-    papers = paper.curves(figure.name)
-    ours = paper.read(folder / "results" / f"{figure.name}.csv")
-    lines = [
-        f"![{figure.title}](results/{figure.name}.png)",
-        "",
-        f"`{figure.name}`, scale **{run['scale']}**: {run['setting']}.",
-        "",
-        *figure.remarks(ours, papers),
-        "",
-        *_differences(figure, ours, papers),
-        "",
-    ]
-    table = _table(figure, ours, papers)
-    if len(table) > _MANY_ROWS:
-        table = ["<details><summary>every point</summary>", "", *table, "", "</details>"]
-    return "\n".join([*lines, *table]) + "\n"
+def _cells(point: Point) -> list[str]:
+    error = f"{point.error:.3g}" if isfinite(point.error) else ""
+    low, high = (f"{limit:.6g}" for limit in point.band) if point.band else ("", "")
+    return [f"{point.value:.6g}", error, str(point.count), low, high]
 
 
-def _differences(figure: Figure, ours: Curves, papers: Curves) -> list[str]:
-    """Return where each series is furthest from the paper's."""
-    lines = [
-        f"| series | largest {'ratio' if figure.log_y else 'difference'} | at | ours | paper's |",
-        "|---|---|---|---|---|",
-    ]
-    for series, curve in papers.items():
-        if not set(curve) & set(ours.get(series, {})):
-            lines.append(f"| {_name(figure, series)} | not run | | | |")
-            continue
-        found = largest_difference(ours, {series: curve}, ratio=figure.log_y)
-        size = rounded(found.size) if figure.log_y else f"{found.size:.2f}"
-        lines.append(
-            f"| {_name(figure, series)} | {size} | {found.x:g} | {found.ours:.3g} |"
-            f" {found.papers:.3g} |"
-        )
-    return lines
-
-
-def _table(figure: Figure, ours: Curves, papers: Curves) -> list[str]:
-    """Return every point, ours / the paper's, a row for each x."""
-    names = list(dict.fromkeys([*ours, *papers]))
-    xs = sorted({x for curve in ours.values() for x in curve})
-    x_label = figure.x_label if "" in figure.panels else "size"
-    lines = [f"| {x_label} | " + " | ".join(_name(figure, name) for name in names) + " |"]
-    lines.append("|---" * (len(names) + 1) + "|")
-    for x in xs:
-        cells = [_pair(ours.get(name, {}).get(x), papers.get(name, {}).get(x)) for name in names]
-        lines.append(f"| {x:g} | " + " | ".join(cells) + " |")
-    return ["Ours / the paper's:", "", *lines]
-
-
-def _pair(mine: float | None, theirs: float | None) -> str:
-    if mine is None and theirs is None:
-        return ""
-    return " / ".join("–" if value is None else f"{value:.4g}" for value in (mine, theirs))
-
-
-def _name(figure: Figure, series: str) -> str:
-    for ending, axis in figure.panels.items():
-        if ending and series.endswith(ending):
-            return f"{label(series.removesuffix(ending))}, {axis}"
-    return label(series)
+def _point(row: dict[str, str]) -> Point:
+    return Point(
+        float(row["value"]),
+        float(row["standard_error"] or nan),
+        int(row["count"]),
+        (float(row["low"]), float(row["high"])) if row["low"] else None,
+    )
 
 
 def _runs(folder: Path) -> dict[str, dict[str, str]]:

@@ -1,11 +1,10 @@
-"""Runs sweeps: many calls of one function, in parallel, each result kept on disk.
+"""Runs sweeps: many calls of one function, in parallel, with each result kept on disk.
 
-joblib shares the calls out: among this machine's cores (``loky``), on a Dask or a Ray cluster, or
-one after the other (``sequential``). Every call gets all it depends on as arguments, its seed among
-them, so that the numbers are the same wherever it runs.
+joblib distributes the calls over this machine's cores (``loky``) or a Dask or Ray cluster, or runs
+them one after the other (``sequential``). A call depends on its arguments alone, its seed among
+them, so the numbers are the same wherever it runs.
 """
 
-import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -17,10 +16,11 @@ import joblib
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from experiments.digest import key
 from experiments.figure import Backend
 
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
-_CALLS_A_JOB = 4
+_CALLS_PER_JOB = 4
 
 
 class Runner:
@@ -31,11 +31,11 @@ class Runner:
     cache
         Folder of the results so far; each is a file named by its call.
     jobs
-        Calls at once, −1 for one a core; a cluster decides itself.
+        Calls at once, −1 for one per core; a cluster decides for itself.
     data
         Folder that holds ``cifar-10-batches-py``, for the figures that learn.
     fresh
-        Run everything anew, whatever the cache holds.
+        Ignore what the cache holds.
     """
 
     def __init__(
@@ -59,16 +59,16 @@ class Runner:
         in_parallel: bool = True,
         **elsewhere: Any,
     ) -> list[Any]:
-        """Return ``function(**call)`` of every call, in their order.
+        """Return ``function(**call)`` of every call, in order.
 
         Parameters
         ----------
         function
-            Of a module, its arguments and its result such that JSON can hold them.
+            A function of a module, with arguments and results that JSON can represent.
         in_parallel
-            False for what is timed: nothing else may run beside it.
+            False for timing: nothing else may run at the same time.
         elsewhere
-            Further arguments that do not change the result, such as where files are.
+            Further arguments that do not change the result, such as folders.
         """
         files = [self.cache / f"{key(function, call)}.json" for call in calls]
         missing = [at for at, file in enumerate(files) if self._fresh or not file.exists()]
@@ -100,8 +100,8 @@ class Runner:
         if used.supports_return_generator:
             yield from joblib.Parallel(n_jobs=self._jobs, return_as="generator_unordered")(jobs)
             return
-        # Ray returns all at once: some at a time, so that a stop loses no more than these.
-        some = _CALLS_A_JOB * joblib.effective_n_jobs(self._jobs)
+        # Ray returns all results at once: in batches, so a stop loses no more than one of them.
+        some = _CALLS_PER_JOB * joblib.effective_n_jobs(self._jobs)
         for first in range(0, len(jobs), some):
             yield from joblib.Parallel(n_jobs=self._jobs)(jobs[first : first + some])
 
@@ -115,17 +115,11 @@ class Runner:
         )
 
 
-def key(function: Callable[..., Any], call: dict[str, Any]) -> str:
-    """Return what names a call: its function, and a digest of its arguments."""
-    text = json.dumps([function.__module__, function.__qualname__, call], sort_keys=True)
-    return f"{function.__name__}-{hashlib.sha256(text.encode()).hexdigest()[:20]}"
-
-
 @contextmanager
 def backend(name: Backend, address: str | None = None) -> Iterator[None]:
     """Let joblib run on a backend, and on the cluster at ``address`` if given.
 
-    Without an address, ``dask`` and ``ray`` make a cluster of this machine and take it down again.
+    Without an address, ``dask`` and ``ray`` start a cluster on this machine and stop it again.
     """
     if name == "dask":
         with _extra(name):
@@ -155,7 +149,7 @@ def _extra(name: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise ImportError(f"{name} is not installed: pip install '.[cluster]'") from error
+        raise ImportError(f"{name} is not installed: pip install --group cluster") from error
 
 
 def _numbered(at: int, function: Callable[..., Any], arguments: dict[str, Any]) -> tuple[int, Any]:
@@ -163,7 +157,7 @@ def _numbered(at: int, function: Callable[..., Any], arguments: dict[str, Any]) 
 
 
 def _keep(file: Path, content: dict[str, Any]) -> None:
-    """Write it in one step, so that what is there is whole."""
-    beside = file.with_name(f"{file.name}.{os.getpid()}")
-    beside.write_text(json.dumps(content))
-    os.replace(beside, file)
+    """Write a file in one step, so that it is never incomplete."""
+    whole = file.with_name(f"{file.name}.{os.getpid()}")
+    whole.write_text(json.dumps(content))
+    os.replace(whole, file)

@@ -1,10 +1,24 @@
 """Find the processes of a service from outside."""
 
 import os
+import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 
 import psutil
+
+
+def terminate(process: subprocess.Popen[bytes], seconds: float) -> str:
+    """Ask ``process`` to end, and return how many seconds it took, or that it took longer."""
+    started = time.monotonic()
+    process.terminate()
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return f"over {seconds:.0f}"
+    return f"{time.monotonic() - started:.1f}"
 
 
 def below(process: int) -> dict[int, int]:

@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 import httpx
 
@@ -21,24 +22,31 @@ Running = tuple[subprocess.Popen[bytes], str]
 
 
 @contextmanager
-def running_command(cores: set[int] | None = None, **settings: object) -> Iterator[Running]:
+def running_command(
+    cores: set[int] | None = None, folder: Path | None = None, **settings: object
+) -> Iterator[Running]:
     """Run ``python -m app`` as an operator does; yield its process and address once ready.
 
     Parameters
     ----------
+    folder
+        Where its code is; the current folder if None.
     cores
         Processor cores that it may use; all if None.
     settings
         Named as in :class:`app.settings.Settings`.
     """
     environment = {f"AIRSCHED_{name.upper()}": str(value) for name, value in settings.items()}
-    with running_module("app", environment=environment, cores=cores) as running:
+    with running_module("app", environment=environment, cores=cores, folder=folder) as running:
         yield running
 
 
 @contextmanager
 def running_module(
-    *command: str, environment: Mapping[str, str] | None = None, cores: set[int] | None = None
+    *command: str,
+    environment: Mapping[str, str] | None = None,
+    cores: set[int] | None = None,
+    folder: Path | None = None,
 ) -> Iterator[Running]:
     """Run ``python -m command… --port …`` on a free port; yield process and address once ready.
 
@@ -51,6 +59,7 @@ def running_module(
             stdout=subprocess.DEVNULL,
             stderr=log,
             env={**os.environ, **(environment or {})},
+            cwd=folder,
         )
         try:
             if cores is not None:

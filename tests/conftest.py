@@ -22,11 +22,11 @@ def pytest_configure() -> None:
 
 
 @contextmanager
-def running_service(settings: Settings) -> Iterator[str]:
+def running_service(settings: Settings, port: int = 0) -> Iterator[str]:
     """Serve an application with these settings, and yield its address once it is ready."""
     config = uvicorn.Config(
         create_app(settings),
-        port=0,
+        port=port,
         log_level="warning",
         access_log=False,
         http=BoundedProtocol,

@@ -120,9 +120,11 @@ def test_the_commands_exist(command):
             assert folder.startswith("build/")
         case "pip", ["install", "-r", file]:
             assert (ROOT / file).is_file()
-        case "pip", ["install", *requirements]:
-            for requirement in requirements:
-                assert_installable(requirement)
+        case "pip", ["install", "--group", group]:
+            project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+            assert group in project["dependency-groups"]
+        case "pip", ["install", "--editable", requirement] | ["install", requirement]:
+            assert_installable(requirement)
         case "pytest" | "pre-commit", words:
             assert importlib.util.find_spec(Path(program).name.replace("-", "_"))
             assert all((ROOT / word).exists() for word in words if "/" in word)

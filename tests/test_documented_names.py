@@ -108,7 +108,7 @@ def test_the_routes_are_listed():
         for path, methods in OPENAPI["paths"].items()
         for method in methods
     }
-    assert listed == described | {"GET /docs", "GET /openapi.json"}
+    assert listed == described | {"GET /", "GET /docs", "GET /openapi.json"}
 
 
 def test_the_errors_are_listed():

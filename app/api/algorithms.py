@@ -1,10 +1,11 @@
 """The algorithms as a request names them, and as ``GET /algorithms`` lists them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property, reduce
 from operator import or_
-from typing import Annotated, Any, ClassVar, Literal, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, create_model
 
@@ -40,7 +41,8 @@ def _choice_model(scheduler: Scheduler, prefix: str) -> type[AlgorithmChoice]:
     hints = get_type_hints(scheduler.parameters, include_extras=True)
     parameters: dict[str, Any] = {"name": (Literal[scheduler.name], ...)}
     parameters |= {
-        item.name: (hints[item.name], item.default) for item in fields(scheduler.parameters)
+        item.name: (_fail_fast(hints[item.name]), item.default)
+        for item in fields(scheduler.parameters)
     }
     model = create_model(
         prefix + "".join(word.title() for word in scheduler.name.split("_")),
@@ -50,6 +52,16 @@ def _choice_model(scheduler: Scheduler, prefix: str) -> type[AlgorithmChoice]:
     )
     model.scheduler = scheduler
     return model
+
+
+def _fail_fast(hint: Any) -> Any:
+    """Return ``hint`` such that of a sequence only the first wrong element is reported."""
+    if get_origin(hint) is Sequence:
+        (element,) = get_args(hint)
+        return Annotated[list[element], Field(fail_fast=True)]  # type: ignore[valid-type]
+    if get_origin(hint) in (Union, UnionType):
+        return reduce(or_, map(_fail_fast, get_args(hint)))
+    return hint
 
 
 CHOICES: Choices = {name: _choice_model(item, "") for name, item in SCHEDULERS.items()}

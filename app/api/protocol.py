@@ -5,8 +5,8 @@ do not read their answers. Here
 
 - a head has at most :data:`MAX_HEAD_BYTES` and arrives within ``AIRSCHED_READ_TIMEOUT_MS``;
 - headers behind the body (trailers) do not count as headers of the request;
-- an upgrade to another protocol is declined by answering the request; nothing that follows on the
-  connection is read as a request;
+- an upgrade to another protocol is declined by answering the request, with its body; nothing that
+  follows on the connection is read as a request;
 - an answer that is not read within ``AIRSCHED_WRITE_TIMEOUT_MS`` ends its connection;
 - beyond ``AIRSCHED_MAX_CONNECTIONS`` the connection that has rested longest is closed, of the
   address that has most of them, so that a newcomer gets in.
@@ -45,7 +45,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().__init__(*arguments, **options)
         # The application's lifespan puts them there.
         self._settings: Settings = self.app_state["settings"]
-        self._begun = self._head_open = self._message_open = self._finished = False
+        self._head_open = self._message_open = self._declining = self._finished = False
         self._head_parsed = self._head_received = 0
         self._refusal = Cause.MALFORMED_HTTP
         self._reading: TimerHandle | None = None
@@ -84,8 +84,8 @@ class BoundedProtocol(HttpToolsProtocol):
                 # The parser holds an unfinished header back: count what arrives.
                 self._head_received += len(data)
                 self._require_small(self._head_received)
-        except httptools.HttpParserUpgrade:
-            self._finish_after_answer()
+        except httptools.HttpParserUpgrade as upgrade:
+            self._decline_upgrade(data[upgrade.args[0] :])
         except (httptools.HttpParserError, _RefusedError):
             self._refuse(self._refusal)
         else:
@@ -94,12 +94,16 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """Begin a head."""
+        if self._declining:
+            return
         super().on_message_begin()
-        self._begun = self._head_open = self._message_open = True
+        self._head_open = self._message_open = True
         self._head_parsed = self._head_received = 0
 
     def on_url(self, url: bytes) -> None:
         """Take a part of the path."""
+        if self._declining:
+            return
         self._head_parsed += len(url)
         self._require_small(self._head_parsed)
         super().on_url(url)
@@ -108,19 +112,25 @@ class BoundedProtocol(HttpToolsProtocol):
         """Take a header of the request, and drop a trailer."""
         self._head_parsed += len(name) + len(value) + _LINE_BYTES
         self._require_small(self._head_parsed)
-        if self._head_open:
+        if self._head_open and not self._declining:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Start answering."""
+        if self._declining:
+            return
         self._head_open = False
         super().on_headers_complete()
         if self.parser.should_upgrade():
             self.cycle.keep_alive = False
 
     def on_message_complete(self) -> None:
-        """End the message."""
+        """End the message, unless its body has yet to be parsed."""
+        if self.parser.should_upgrade() and self._framing():
+            return
         self._message_open = False
+        # Behind an upgrade there is no next request.
+        self._finished = self._finished or self._declining
         if self._reading is not None:
             self._reading.cancel()
             self._reading = None
@@ -169,11 +179,25 @@ class BoundedProtocol(HttpToolsProtocol):
             self._refusal = Cause.HEAD_TOO_LARGE
             raise _RefusedError
 
-    def _finish_after_answer(self) -> None:
-        """Read nothing more, and close after the answer in progress."""
-        self._finished = True
-        if self.resting:
-            self.transport.close()
+    def _decline_upgrade(self, rest: bytes) -> None:
+        """Parse the body of a request that asks for an upgrade, at which its parser has stopped."""
+        framing = self._framing()
+        if not framing:
+            self._finished = True
+            return
+        self._declining = True
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.feed_data(b"POST / HTTP/1.1\r\n" + framing + b"\r\n")
+        if rest:
+            self.data_received(rest)
+
+    def _framing(self) -> bytes:
+        """Return the headers that say where the body ends."""
+        return b"".join(
+            b"%b: %b\r\n" % (name, value)
+            for name, value in self.headers
+            if name in (b"content-length", b"transfer-encoding")
+        )
 
     def _expect_message(self) -> None:
         """Close the connection unless the message that has begun, or begins, ends in time."""

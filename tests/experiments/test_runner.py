@@ -1,14 +1,13 @@
 """Sweeps: order, cache, what happens after a stop, and the same numbers on every backend."""
 
 import io
-import json
 
 import numpy as np
 import pytest
 from rich.console import Console
 
-from experiments.runner import Runner, backend, key
-from experiments.selection import count_active
+from experiments.measurements import count_active
+from experiments.runner import Runner, backend
 from lab.oracles import plain_pursuit
 
 
@@ -35,7 +34,7 @@ def test_results_come_in_the_order_of_the_calls(runner, in_parallel):
     assert runner.sweep("squares", square, NUMBERS, in_parallel=in_parallel) == [9, 1, 4]
 
 
-def test_a_stopped_sweep_goes_on_where_it_was(runner, tmp_path):
+def test_a_stopped_sweep_resumes(runner, tmp_path):
     log = tmp_path / "log"
     with pytest.raises(ValueError, match="stopped"):
         runner.sweep("squares", square, NUMBERS, in_parallel=False, log=str(log), worst=2)
@@ -52,21 +51,16 @@ def test_fresh_runs_what_the_cache_holds(runner, tmp_path):
     assert log.read_text().split() == ["3", "1", "2"]
 
 
-def test_a_call_is_named_by_its_function_and_arguments():
-    one = {"number": 1, "other": 2}
-    assert key(square, one) == key(square, dict(reversed(one.items())))
-    others = [key(square, {"number": 1}), key(square, {**one, "other": 3}), key(json.dumps, one)]
-    assert len({key(square, one), *others}) == 4
-
-
 CALLS = [
     {
         "model": "iid",
         "algorithm": "matching_pursuit",
-        "parameters": {"delta": 0.4},
+        "parameters": {"delta": 0.4, "search": "backward"},
         "gamma_db": gamma_db,
         "count": 6,
         "seed": 5,
+        "antennas": 6,
+        "devices": 20,
     }
     for gamma_db in (-4.0, 0.0, 4.0)
 ]
@@ -91,7 +85,7 @@ def plain_counts(call):
 def test_every_backend_gives_the_same_numbers(runner, name, monkeypatch):
     package = {"dask": "distributed"}.get(name, name)
     if name in ("dask", "ray"):
-        pytest.importorskip(package, reason=f"{package} comes with the cluster extra")
+        pytest.importorskip(package, reason=f"{package} comes with the group cluster")
     # A cluster of this machine for this test needs no token, which Ray would write to the home.
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     with backend(name):

@@ -27,7 +27,7 @@ from airsched_client.federated.streams import Purpose, stream
 from airsched_client.federated.tasks import Task, build
 from airsched_client.federated.waiting import Patience
 from airsched_client.models import IrsSchedule, Schedule
-from airsched_client.options import ScheduleOptions
+from airsched_client.options import RoundOptions
 
 Real = NDArray[np.float64]
 
@@ -169,7 +169,7 @@ class Setting:
         self, run: Run, channels: Channels, before: Sequence[Record], scheduler: SchedulerClient
     ) -> Schedule:
         experiment = self._experiment
-        options = ScheduleOptions(
+        options = RoundOptions(
             weights=self.weights,
             algorithm=self._algorithm(run.policy, before),
             gamma_db=run.gamma_db,

@@ -2,4 +2,4 @@
 
 from experiments.learning import figure
 
-FIGURE = figure("test_loss_vs_epoch", "Test loss against the epoch", "test loss", "loss", min, 1.0)
+FIGURE = figure(7, "test_loss_vs_epoch", "Test loss against the epoch", "test loss", "loss", min)

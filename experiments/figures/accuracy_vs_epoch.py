@@ -3,5 +3,5 @@
 from experiments.learning import figure
 
 FIGURE = figure(
-    "accuracy_vs_epoch", "Accuracy against the epoch", "accuracy [%]", "accuracy", max, 100.0
+    8, "accuracy_vs_epoch", "Accuracy against the epoch", "accuracy [%]", "accuracy", max, 100.0
 )

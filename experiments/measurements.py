@@ -1,0 +1,75 @@
+"""Calls that schedule many channels with one algorithm: how many devices, and how long it takes.
+
+Every argument must be given, and every parameter of the algorithm: the cache is keyed by them.
+"""
+
+import time
+from dataclasses import fields
+from typing import Any, Literal
+
+from threadpoolctl import threadpool_limits
+
+from app.compilation import SMALL
+from app.scheduling import SCHEDULERS, Parameters, Problem, solve
+from lab.problems import iid_problems, network_problems
+
+Model = Literal["iid", "network"]
+
+
+def count_active(
+    model: Model,
+    algorithm: str,
+    parameters: dict[str, Any],
+    gamma_db: float,
+    count: int,
+    seed: int,
+    antennas: int,
+    devices: int,
+) -> list[int]:
+    """Return |S| on each of ``count`` channels."""
+    made = _complete(algorithm, parameters)
+    return [
+        int(solve(problem, algorithm, made).active.size)
+        for problem in _problems(model, count, antennas, devices, gamma_db, seed)
+    ]
+
+
+def time_schedules(
+    model: Model,
+    algorithm: str,
+    parameters: dict[str, Any],
+    gamma_db: float,
+    count: int,
+    seed: int,
+    antennas: int,
+    devices: int,
+) -> list[float]:
+    """Return the seconds of one core that each of ``count`` channels takes, kernels compiled.
+
+    Only the process's own time counts, not what else runs on the machine.
+    """
+    made = _complete(algorithm, parameters)
+    given = _problems(model, count, antennas, devices, gamma_db, seed)
+    # Load whatever the first use loads.
+    solve(SMALL, algorithm, made)
+    seconds = []
+    with threadpool_limits(1):
+        for problem in given:
+            started = time.process_time()
+            solve(problem, algorithm, made)
+            seconds.append(time.process_time() - started)
+    return seconds
+
+
+def _problems(
+    model: Model, count: int, antennas: int, devices: int, gamma_db: float, seed: int
+) -> list[Problem]:
+    make = iid_problems if model == "iid" else network_problems
+    return make(count, antennas, devices, gamma_db, seed)
+
+
+def _complete(algorithm: str, parameters: dict[str, Any]) -> Parameters:
+    kind = SCHEDULERS[algorithm].parameters
+    if missing := {field.name for field in fields(kind)} - parameters.keys():
+        raise ValueError(f"{algorithm} needs every parameter: {', '.join(sorted(missing))} missing")
+    return kind(**parameters)

@@ -1,0 +1,97 @@
+"""What a curve shows: an algorithm with all its parameters, and how it looks."""
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from app.scheduling import SCHEDULERS, Parameters
+
+_SYMBOLS = {"delta": "δ"}
+
+
+@dataclass(frozen=True)
+class Series:
+    """One curve of a figure. :func:`series` makes one.
+
+    Parameters
+    ----------
+    algorithm
+        A scheduler of the service, or another policy of the learning loop.
+    parameters
+        All its parameters; None for a policy that is not a scheduler.
+    color, marker
+        As in matplotlib. A series without a colour appears in the tables only.
+    setting
+        What else sets the curve apart, such as ``γ = 5 dB``, or the panel it belongs to.
+    """
+
+    algorithm: str
+    parameters: Parameters | None
+    color: str | None
+    marker: str = "o"
+    setting: str = ""
+
+    @property
+    def label(self) -> str:
+        """The algorithm and every parameter that differs from the service's default."""
+        changed = [f"{_SYMBOLS.get(name, name)} = {_text(value)}" for name, value in self._changed]
+        return ", ".join([self.algorithm.replace("_", " "), *changed])
+
+    @property
+    def title(self) -> str:
+        """The label and the setting."""
+        return f"{self.label}, {self.setting}" if self.setting else self.label
+
+    @property
+    def name(self) -> str:
+        """The title as files have it, in the notation of the learning loop's policies."""
+        name = _policy(self.algorithm, self._changed)
+        return f"{name}@{self.setting}" if self.setting else name
+
+    @property
+    def policy(self) -> str:
+        """The series as a policy of the learning loop, with every parameter written out.
+
+        Not for ``round_robin`` and ``proportional_fair``: the loop sets their parameters itself.
+        """
+        return _policy(self.algorithm, list(self.arguments.items()))
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Every parameter, defaults included."""
+        return {} if self.parameters is None else asdict(self.parameters)
+
+    def at(self, setting: str) -> "Series":
+        """Return the same series in a setting."""
+        return replace(self, setting=setting)
+
+    @property
+    def _changed(self) -> list[tuple[str, Any]]:
+        if self.parameters is None:
+            return []
+        defaults = asdict(type(self.parameters)())
+        return [(name, value) for name, value in self.arguments.items() if value != defaults[name]]
+
+
+def series(algorithm: str, color: str | None, marker: str = "o", **parameters: Any) -> Series:
+    """Return the series of a scheduler; parameters left out have the service's defaults."""
+    return Series(algorithm, SCHEDULERS[algorithm].parameters(**parameters), color, marker)
+
+
+def _policy(algorithm: str, parameters: list[tuple[str, Any]]) -> str:
+    text = ",".join(f"{name}={_text(value)}" for name, value in parameters)
+    return f"{algorithm}:{text}" if text else algorithm
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+PERFECT = Series("perfect", None, "black", "d")
+"""All devices, without noise: the learning loop's reference."""
+DUAL_PURSUIT = series("dual_pursuit", "tab:red", "o")
+MATCHING_PURSUIT = series("matching_pursuit", "tab:blue", "s")
+BIDIRECTIONAL = series("matching_pursuit", "tab:cyan", "v", search="bidirectional")
+DC = series("dc", "tab:purple", "^")
+DC_CLARABEL = series("dc", "tab:pink", "P", solver="clarabel")
+SDR = series("sdr", "tab:green", "D")
+SDR_PREFIX = series("sdr", "tab:olive", "X", reading="prefix")

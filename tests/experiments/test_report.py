@@ -1,0 +1,139 @@
+"""What becomes of a figure's numbers: RESULTS.md, files and pictures."""
+
+import pytest
+
+from experiments import learning, report
+from experiments.__main__ import main
+from experiments.compare import largest_difference, plus_minus, ratios, rounded
+from experiments.figure import Figure, Measured, Point
+from experiments.figures import FIGURES
+from experiments.series import DC, DUAL_PURSUIT, MATCHING_PURSUIT, PERFECT, series
+from tests.experiments.test_figures import written
+
+
+def test_the_results_say_which_figure_was_not_run(tmp_path):
+    text = report.write(list(FIGURES.values()), tmp_path).read_text()
+    assert text.count("was **not run**") == len(FIGURES) == 10
+
+
+def curve(points):
+    return {x: Point(value) for x, value in points.items()}
+
+
+def test_the_largest_difference_and_the_mean_ratio():
+    papers = {"matching_pursuit": {1.0: 1.0, 2.0: 4.0}, "dc": {1.0: 10.0, 2.0: 80.0}}
+    ours = {
+        MATCHING_PURSUIT: curve({1.0: 2.0, 2.0: 2.0}),
+        DC: curve({2.0: 50.0, 3.0: 1e9}),
+    }
+    assert largest_difference(ours[DC], papers["dc"]).size == 30.0
+    far = largest_difference(ours[MATCHING_PURSUIT], papers["matching_pursuit"], ratio=True)
+    assert (far.size, far.x) == (2.0, 2.0)
+    rows = ratios(ours, papers, {MATCHING_PURSUIT: "matching_pursuit", DC: "dc"})
+    # dc over matching pursuit: ours 25 at the one point; the paper's √(10·20); 80/50 of ours.
+    assert "| dc | 25 | 14.1 | 1.6 |" in rows
+    assert [rounded(value) for value in (0.01234, 12.34, 123456.0)] == ["0.0123", "12.3", "123,000"]
+
+
+@pytest.mark.parametrize(
+    ("point", "text"),
+    [
+        (Point(16.8218, 0.0314), "16.822 ± 0.031"),
+        (Point(1234.5, 20.0), "1234 ± 20"),
+        (Point(20.0, 0.0), "20.00 ± 0.00"),
+        (Point(0.5), "0.5"),
+        (Point(4.53e-05, 1.2e-06), "4.53e-05 ± 1.2e-06"),
+    ],
+)
+def test_a_value_is_shown_to_the_second_digit_of_its_error(point, text):
+    assert plus_minus(point) == text
+
+
+def test_where_the_order_differs_is_said():
+    papers = {"perfect": {1.0: 0.0, 2.0: 80.0}, "dc": {1.0: 0.0, 2.0: 70.0}}
+    same = {
+        PERFECT: curve({1.0: 1.0, 2.0: 30.0}),
+        DC: curve({1.0: 1.0, 2.0: 20.0}),
+        DUAL_PURSUIT: curve({1.0: 1.0, 2.0: 31.0}),
+    }
+    assert "The order is the paper's" in learning.order(Measured(same), papers, best=max)[2]
+    other = {PERFECT: curve({1.0: 1.0, 2.0: 20.0}), DC: curve({1.0: 1.0, 2.0: 22.0})}
+    line = learning.order(Measured(other), papers, best=max)[2]
+    assert "not the paper's" in line
+    assert "2 apart" in line
+
+
+NEW = series("matching_pursuit", "black", delta=0.3)
+SMALL = Figure(
+    number=11,
+    name="efficiency_vs_gamma",
+    title="Title",
+    x_label="γ",
+    y_label="ζ",
+    size="K = 20, N = 6",
+    unit="seeds",
+    papers_count=8,
+    series={MATCHING_PURSUIT: "matching_pursuit", NEW: None},
+    measure=lambda scale, runner: MEASURED,
+)
+MEASURED = Measured(
+    {
+        MATCHING_PURSUIT: {0.0: Point(0.5, 0.0123, 5), 5.0: Point(0.9, 0.2, 5)},
+        NEW: {0.0: Point(0.25, 0.01, 4, band=(0.2, 0.4))},
+    },
+    "a setting",
+    "digits, not CIFAR-10",
+    {(MATCHING_PURSUIT, NEW): {0.0: Point(0.25, 0.031, 4)}},
+)
+
+
+def test_results_show_both_at_every_point_with_errors(tmp_path):
+    text = written(SMALL, MEASURED, tmp_path)
+    assert "| γ | matching pursuit | matching pursuit, δ = 0.3 |" in text
+    assert "| 0 | 0.500 ± 0.012 / 0.8531 | 0.250 ± 0.010 (in 0.2 … 0.4) |" in text
+    assert "| 5 | 0.90 ± 0.20 / 0.8998 |  |" in text
+    assert "| matching pursuit | `matching_pursuit` | 0.35 | 0 | 0.5 | 0.853 |" in text
+    assert "| γ | matching pursuit − matching pursuit, δ = 0.3 |" in text
+    assert "| 0 | +0.250 ± 0.031 |" in text
+    assert "4 to 5 seeds per point; a setting" in text
+    assert "± is one standard error" in text
+    assert "4 of 8 seeds per point, digits, not CIFAR-10" in text
+    assert report.read(SMALL, tmp_path).curves[NEW][0.0].band == (0.2, 0.4)
+
+
+def test_the_picture_states_what_was_run(tmp_path, monkeypatch):
+    pictures = []
+    monkeypatch.setattr(
+        "experiments.drawing.Picture.savefig", lambda self, *_, **__: pictures.append(self)
+    )
+    report.keep(SMALL, MEASURED, "quick", tmp_path)
+    (picture,) = pictures
+    above = picture.get_suptitle().replace("\n", " ")
+    assert "K = 20, N = 6; 4 to 5 seeds per point" in above
+    assert "± one standard error, at most 0.2" in above
+    below = picture.get_supxlabel()
+    assert below == "Smaller than the paper's run: 4 of 8 seeds per point, digits, not CIFAR-10"
+    labels = [text.get_text() for text in picture.legends[0].get_texts()]
+    assert labels == ["matching pursuit", "matching pursuit, δ = 0.3", "ours", "the paper's"]
+    bars = [each for each in picture.axes[0].containers if each.has_yerr]
+    low, high = bars[0].lines[2][0].get_segments()[0][:, 1]
+    assert (low, high) == pytest.approx((0.5 - 0.0123, 0.5 + 0.0123))
+    (band,) = [each for each in picture.axes[0].collections if hasattr(each, "get_paths")][-1:]
+    assert band.get_datalim(picture.axes[0].transData).intervaly == pytest.approx((0.2, 0.4))
+
+
+def test_a_quick_run_never_replaces_the_papers_scale(tmp_path, capsys):
+    assert report.folder_of("quick") != report.folder_of("paper") == report.COMMITTED
+    report.keep(SMALL, MEASURED, "paper", tmp_path)
+    before = (tmp_path / "results" / f"{SMALL.name}.csv").read_bytes()
+    with pytest.raises(report.SmallerScaleError, match="--output"):
+        report.keep(SMALL, Measured({NEW: {0.0: Point(1.0, 0.1, 1)}}), "quick", tmp_path)
+    assert main([SMALL.name, "--output", str(tmp_path)]) == 1
+    assert "must not replace" in capsys.readouterr().err
+    assert (tmp_path / "results" / f"{SMALL.name}.csv").read_bytes() == before
+
+
+def test_points_of_an_unknown_series_are_refused(tmp_path):
+    report.keep(SMALL, MEASURED, "paper", tmp_path)
+    with pytest.raises(ValueError, match=r"delta=0\.3"):
+        report.read(FIGURES[SMALL.name], tmp_path)
