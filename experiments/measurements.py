@@ -11,9 +11,10 @@ from threadpoolctl import threadpool_limits
 
 from app.compilation import SMALL
 from app.scheduling import SCHEDULERS, Parameters, Problem, solve
-from lab.problems import iid_problems, network_problems
+from lab.problems import iid_problems, network_problems, umi_problems
 
-Model = Literal["iid", "network"]
+Model = Literal["iid", "network", "umi"]
+_PROBLEMS = {"iid": iid_problems, "network": network_problems, "umi": umi_problems}
 
 
 def count_active(
@@ -64,8 +65,7 @@ def time_schedules(
 def _problems(
     model: Model, count: int, antennas: int, devices: int, gamma_db: float, seed: int
 ) -> list[Problem]:
-    make = iid_problems if model == "iid" else network_problems
-    return make(count, antennas, devices, gamma_db, seed)
+    return _PROBLEMS[model](count, antennas, devices, gamma_db, seed)
 
 
 def _complete(algorithm: str, parameters: dict[str, Any]) -> Parameters:
