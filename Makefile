@@ -22,14 +22,8 @@ demo-flower: build/flower-venv/installed-ray ## train with Flower, over the air 
 	@rm -rf build/flower
 	@build/flower-venv/bin/python -m examples.flower.compare
 
-test: .venv/installed-dev ## run the tests, but for Flower's
+test: .venv/installed-cifar ## run the tests, but for Flower's
 	@$(BIN)/pytest
-
-check-flower: build/flower-venv/installed ## test the Flower strategy on a grid in process
-	@build/flower-venv/bin/python -m pytest tests/client/flower
-
-test-flower: build/flower-venv/installed-ray ## the same, and one run on Ray (minutes)
-	@build/flower-venv/bin/python -m pytest tests/client/flower -m 'slow or not slow'
 
 test-lowest: $(BIN)/uv ## run the tests with the lowest versions that are allowed (10 min)
 	@rm -rf build/lowest-venv
@@ -39,6 +33,12 @@ test-lowest: $(BIN)/uv ## run the tests with the lowest versions that are allowe
 	  --editable '.[tracing]' --editable './clients[federated]' --group dev
 	@$(BIN)/uv pip freeze --python build/lowest-venv --exclude-editable
 	@NUMBA_CACHE_DIR=$(CURDIR)/build/lowest-venv/kernels build/lowest-venv/bin/pytest
+
+check-flower: build/flower-venv/installed ## test the Flower strategy on a grid in process
+	@build/flower-venv/bin/python -m pytest tests/client/flower
+
+test-flower: build/flower-venv/installed-ray ## the same, and one run on Ray (minutes)
+	@build/flower-venv/bin/python -m pytest tests/client/flower -m 'slow or not slow'
 
 lint: .venv/installed-dev ## check style, types and who imports whom
 	$(BIN)/ruff format --check .
@@ -144,6 +144,9 @@ endef
 	$(call install,--editable './clients[cifar]')
 	@touch $@
 
+$(BIN)/uv: | .venv/bin/python
+	$(call install,uv)
+
 # Apart, because Flower pins older versions of what the service uses. The lower bound is that of the
 # newest interface: without it an older Flower would be taken, to go with the newest FastAPI.
 build/flower-venv/installed: pyproject.toml clients/pyproject.toml | $(BIN)/uv
@@ -159,6 +162,3 @@ build/flower-venv/installed-ray: build/flower-venv/installed
 	@echo 'installing Ray into build/flower-venv'
 	@$(BIN)/uv pip install --quiet --python build/flower-venv 'flwr[simulation]>=1.41'
 	@touch $@
-
-$(BIN)/uv: | .venv/bin/python
-	$(call install,uv)

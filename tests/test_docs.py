@@ -116,15 +116,17 @@ def test_the_commands_exist(command):
                 assert f"$({variable.partition('=')[0]})" in makefile
         case "python", ["-m", module, *words]:
             assert_known(module, words)
+        case "pip", ["install", "--group", group]:
+            project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+            assert group in project["dependency-groups"]
         case "python3", ["-m", "venv", folder]:
             assert folder.startswith("build/")
         case "pip", ["install", "-r", file]:
             assert (ROOT / file).is_file()
-        case "pip", ["install", "--group", group]:
-            project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-            assert group in project["dependency-groups"]
-        case "pip", ["install", "--editable", requirement] | ["install", requirement]:
-            assert_installable(requirement)
+        case "pip", ["install", *requirements]:
+            for requirement in requirements:
+                if requirement != "--editable":
+                    assert_installable(requirement)
         case "pytest" | "pre-commit", words:
             assert importlib.util.find_spec(Path(program).name.replace("-", "_"))
             assert all((ROOT / word).exists() for word in words if "/" in word)

@@ -7,6 +7,11 @@ send θ_k − θ, and the new global model is
 
 When nobody can be served, the model is unchanged. A reflecting surface is tuned by the service, and
 the updates go through the tuned channel H(μ).
+
+**Only trained parameters go over the air.** Statistics that evaluating a model takes, such as those
+of batch normalisation, belong to one set of weights. The devices in S measure them at the new θ and
+send them digitally, without noise; the server uses their weighted mean. Over the air they would
+also set the scale s of the round, and drown the updates in noise: they are far larger.
 """
 
 from collections.abc import Callable, Sequence
@@ -151,7 +156,7 @@ class Setting:
                     stream(self._seed, Purpose.AIR, number),
                 )
                 model, measured = model + received.mean, received.measured_error
-        found = self._task.evaluate(model)
+        found = self._evaluate(model, active, before)
         return model, Record(
             run.policy,
             run.gamma_db,
@@ -160,9 +165,7 @@ class Setting:
             tuple(active.tolist()),
             expected,
             _finite(measured),
-            found.accuracy,
-            _finite(found.loss),
-            _finite(found.train_loss),
+            *found,
         )
 
     def _schedule(
@@ -205,6 +208,27 @@ class Setting:
             rng = stream(self._seed, Purpose.TRAINING, number, device)
             updates[row] = self._task.train(model, self._parts[device], losses, rng) - model
         return updates
+
+    def _evaluate(
+        self, model: Real, active: NDArray[np.int64], before: Sequence[Record]
+    ) -> tuple[float, float | None, float | None]:
+        """Return accuracy, loss and training loss; the active devices measure the statistics."""
+        if not active.size and before:
+            # The model is as it was, and nobody has measured anything new.
+            return before[-1].accuracy, before[-1].loss, before[-1].train_loss
+        statistics = None
+        if active.size:
+            measured = [
+                self._task.statistics(
+                    model,
+                    self._parts[device],
+                    stream(self._seed, Purpose.STATISTICS, len(before), device),
+                )
+                for device in active.tolist()
+            ]
+            statistics = np.average(measured, axis=0, weights=self.weights[active])
+        found = self._task.evaluate(model, statistics)
+        return found.accuracy, _finite(found.loss), _finite(found.train_loss)
 
 
 def _fading(experiment: Experiment, seed: int) -> Fading:

@@ -14,6 +14,7 @@ class Purpose(IntEnum):
     FADING = 3
     TRAINING = 4
     AIR = 5
+    STATISTICS = 6
 
 
 def stream(seed: int, purpose: Purpose, *numbers: int) -> np.random.Generator:

@@ -332,6 +332,9 @@ class Fragile(httpx.BaseTransport):
             raise httpx.ConnectError("refused", request=request)
         if self.manner == "silent":
             raise httpx.ReadTimeout("silence", request=request)
+        if self.manner == "late":
+            problem = {"type": "urn:airsched:problem:deadline-passed", "retryable": False}
+            return httpx.Response(504, json=problem)
         status = {"overloaded": 503, "behind a gateway": 502, "slow gateway": 504}[self.manner]
         return httpx.Response(status, json={"detail": "not now"}, headers={"Retry-After": "7"})
 
@@ -343,6 +346,7 @@ WAYS_TO_BE_DOWN = {
     "unreachable": 0,
     "silent": 0,
     "slow gateway": 0,
+    "late": 0,
     "overloaded": 7,
     "behind a gateway": 7,
 }
