@@ -149,11 +149,13 @@ $(BIN)/uv: | .venv/bin/python
 
 # Apart, because Flower pins older versions of what the service uses. The lower bound is that of the
 # newest interface: without it an older Flower would be taken, to go with the newest FastAPI.
-build/flower-venv/installed: pyproject.toml clients/pyproject.toml | .venv/installed-dev
+build/flower-venv/installed: pyproject.toml clients/pyproject.toml | $(BIN)/uv
 	@echo 'setting up build/flower-venv'
 	@test -d build/flower-venv || $(BIN)/uv venv --quiet --python $(BIN)/python build/flower-venv
 	@$(BIN)/uv pip install --quiet --python build/flower-venv \
 	  --editable . --editable './clients[federated,flower]' 'flwr>=1.41' 'pytest>=8.3'
+	@echo 'compiling the kernels'
+	@build/flower-venv/bin/python -m app.compilation
 	@touch $@
 
 build/flower-venv/installed-ray: build/flower-venv/installed

@@ -90,8 +90,8 @@ def _refusing(console: Console) -> None:
     """Compare what refusing costs the event loop's thread with what answering does."""
     small = schedule_body(6, 20, MSGPACK)
     waiting = schedule_body(6, 20, MSGPACK, algorithm="dual_pursuit")
-    endless = {"name": "dual_pursuit", "starts": 1000}
-    long = schedule_body(64, 1000, MSGPACK, algorithm=endless, deadline_ms=25_000)
+    endless = {"name": "dual_pursuit", "starts": 10_000}
+    long = schedule_body(16, 100, MSGPACK, algorithm=endless, deadline_ms=25_000)
     headers = {"Content-Type": MSGPACK}
     with (
         running_server(solver_workers=1, queue_length=1) as client,
@@ -105,7 +105,9 @@ def _refusing(console: Console) -> None:
             )
             for _ in range(2)
         ]
+        give_up = time.monotonic() + 20
         while client.post("/schedule", content=waiting, headers=headers).status_code != 503:
+            assert time.monotonic() < give_up, "the long solves do not fill the queue"
             time.sleep(0.05)
         refusing = _loop_seconds(client, pid, waiting, 503)
         for task in occupied:

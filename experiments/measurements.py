@@ -12,9 +12,10 @@ from threadpoolctl import threadpool_limits
 from app.compilation import SMALL
 from app.scheduling import SCHEDULERS, Context, Parameters, Problem, solve
 from app.scheduling.stopping import flag_after
-from lab.problems import iid_problems, network_problems
+from lab.problems import iid_problems, network_problems, umi_problems
 
-Model = Literal["iid", "network"]
+Model = Literal["iid", "network", "umi"]
+_PROBLEMS = {"iid": iid_problems, "network": network_problems, "umi": umi_problems}
 
 PROOF_SECONDS = 300.0
 """How long a proof may take; at K = 20 and N = 6 they take a second or two at most."""
@@ -92,8 +93,7 @@ def time_schedules(
 def _problems(
     model: Model, count: int, antennas: int, devices: int, gamma_db: float, seed: int
 ) -> list[Problem]:
-    make = iid_problems if model == "iid" else network_problems
-    return make(count, antennas, devices, gamma_db, seed)
+    return _PROBLEMS[model](count, antennas, devices, gamma_db, seed)
 
 
 def _complete(algorithm: str, parameters: dict[str, Any]) -> Parameters:

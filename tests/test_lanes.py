@@ -1,142 +1,116 @@
-"""The queue before the threads: bounded, and shared fairly among clients."""
+"""The queue before threads and processes: bounded, and shared fairly among clients."""
 
 import asyncio
 import threading
+from collections import defaultdict
 
 import pytest
 
-from app.lanes import AbandonedError, Lane, QueueFullError, Work
+from app.lanes import Lane, QueueFullError, Work
 from app.scheduling import DeadlineExceededError
 
 
-class Solves:
-    """Solves that end when told to, and remember in which order they began."""
+class Held:
+    """Starts solves in a lane that run until the gate opens, or one of their client may end."""
 
-    def __init__(self, lane):
-        self._lane = lane
-        self.begun = []
-        self._ends = {}
-        self._lock = threading.Lock()
+    def __init__(self, workers, queue_length):
+        self.lane = Lane("test", workers, queue_length)
+        self.gate = threading.Event()
+        self.ends = defaultdict(lambda: threading.Semaphore(0))
+        self.started = []
 
-    def ask(self, client, name, seconds=30.0, **options):
-        end = self._ends[name] = threading.Event()
-
+    def ask(self, client, seconds=30.0):
         def run():
-            with self._lock:
-                self.begun.append(name)
-            assert end.wait(30)
-            return name
+            self.started.append(client)
+            while not (self.gate.is_set() or self.ends[client].acquire(timeout=0.01)):
+                pass
+            return client
 
-        work = Work(client, run, end.set)
-        return asyncio.create_task(self._lane.run(work, seconds, **options))
+        work = Work(client, run, lambda: None)
+        return asyncio.ensure_future(self.lane.run(work, seconds))
 
-    def end(self, name):
-        self._ends[name].set()
-
-    def end_all(self):
-        for end in self._ends.values():
-            end.set()
-
-    async def until_begun(self, *names):
-        async with asyncio.timeout(20):
-            while not set(names) <= set(self.begun):
-                await asyncio.sleep(0.005)
+    async def asked(self, clients):
+        """Ask for one after the other; return those that are not refused at once."""
+        tasks = []
+        for client in clients:
+            tasks.append(self.ask(client))
+            await asyncio.sleep(0.01)
+        return tasks
 
 
 @pytest.fixture
-async def solves():
-    lane = Lane("thread", workers=2, queue_length=3)
-    solves = Solves(lane)
-    yield solves
-    solves.end_all()
-    await asyncio.to_thread(lane.close)
+def held():
+    made = []
+
+    def make(workers, queue_length):
+        made.append(Held(workers, queue_length))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.gate.set()
+        each.lane.close()
 
 
-pytestmark = pytest.mark.anyio
+async def outcomes(held, tasks):
+    """Open the gate; return what each solve returned, or None for those that were refused."""
+    held.gate.set()
+    found = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 20)
+    assert all(isinstance(each, str | QueueFullError) for each in found)
+    return [each if isinstance(each, str) else None for each in found]
 
 
-async def test_a_client_alone_runs_as_many_as_there_are_workers(solves):
-    tasks = [solves.ask("heavy", number) for number in range(5)]
-    await solves.until_begun(0, 1)
-    await asyncio.sleep(0.05)
-    assert sorted(solves.begun) == [0, 1]
-    with pytest.raises(QueueFullError):
-        await solves.ask("heavy", 5)
-    solves.end_all()
-    assert await asyncio.gather(*tasks) == [0, 1, 2, 3, 4]
+@pytest.mark.anyio
+@pytest.mark.parametrize(("workers", "queue_length"), [(1, 2), (3, 1), (2, 0)])
+async def test_one_client_fills_its_threads_and_the_queue_and_no_more(held, workers, queue_length):
+    lane = held(workers, queue_length)
+    tasks = await lane.asked("a" * (workers + queue_length + 2))
+    assert len(lane.started) == workers
+    places = workers + queue_length
+    assert await outcomes(lane, tasks) == ["a"] * places + [None] * 2
 
 
-async def test_another_client_starts_at_once_beside_it(solves):
-    heavy = [solves.ask("heavy", number) for number in range(5)]
-    await solves.until_begun(0, 1)
-    light = solves.ask("light", "light")
-    await solves.until_begun("light")
-    solves.end("light")
-    assert await light == "light"
-    solves.end_all()
-    assert len(await asyncio.gather(*heavy)) == 5
+@pytest.mark.anyio
+async def test_another_client_need_not_wait_for_a_thread(held):
+    lane = held(2, 4)
+    await lane.asked("aaaa")
+    assert lane.started == ["a", "a"]
+    await lane.asked("b")
+    assert lane.started == ["a", "a", "b"]
 
 
-async def test_clients_take_turns(solves):
-    heavy = [solves.ask("heavy", f"heavy {number}") for number in range(4)]
-    await solves.until_begun("heavy 0", "heavy 1")
-    light = [solves.ask("light", f"light {number}") for number in range(2)]
-    await solves.until_begun("light 0")
-    # Both run one: whoever has waited longer goes first, and the other next.
-    solves.end("heavy 0")
-    await solves.until_begun("heavy 2")
-    solves.end("heavy 1")
-    await solves.until_begun("light 1")
-    assert "heavy 3" not in solves.begun
-    solves.end_all()
-    await asyncio.gather(*heavy, *light)
+@pytest.mark.anyio
+async def test_in_a_full_queue_the_busiest_makes_room_but_not_for_its_equal(held):
+    lane = held(1, 3)
+    # One of each runs: a has two waiting, b one.
+    tasks = await lane.asked("aabab")
+    assert lane.started == ["a", "b"]
+    # c, d and e have nothing yet: the newest of a, a and b go. Everybody who waits has one now.
+    tasks += await lane.asked("cdef")
+    assert await outcomes(lane, tasks) == ["a", None, "b", None, None, "c", "d", "e", None]
 
 
-async def test_in_a_full_queue_the_busiest_makes_room(solves):
-    heavy = [solves.ask("heavy", f"heavy {number}") for number in range(5)]
-    await solves.until_begun("heavy 0", "heavy 1")
-    light = [solves.ask("light", f"light {number}") for number in range(2)]
-    await asyncio.sleep(0.05)
-    # The newest of the heavy client's is refused, and nobody else.
-    with pytest.raises(QueueFullError):
-        await heavy.pop()
-    assert not any(task.done() for task in (*heavy, *light))
-    # The light client cannot be pushed out in turn.
-    with pytest.raises(QueueFullError):
-        await solves.ask("heavy", "heavy 5")
-    solves.end_all()
-    assert await asyncio.gather(*heavy, *light) == [
-        "heavy 0", "heavy 1", "heavy 2", "heavy 3", "light 0", "light 1",
-    ]  # fmt: skip
+@pytest.mark.anyio
+async def test_a_free_thread_goes_to_who_runs_the_fewest(held):
+    lane = held(2, 9)
+    await lane.asked("aaaaabbc")
+    assert lane.started == ["a", "a", "b"]
+    # c runs none; then a and b run one each, and a has waited longer; then b runs none.
+    for client, following in (("a", "c"), ("c", "a"), ("b", "b")):
+        lane.ends[client].release()
+        count = len(lane.started)
+        while len(lane.started) == count:
+            await asyncio.sleep(0.01)
+        assert lane.started[count:] == [following]
 
 
-async def test_a_queue_may_be_shorter_than_there_are_workers():
-    lane = Lane("thread", workers=3, queue_length=1)
-    solves = Solves(lane)
-    tasks = [solves.ask("one", number) for number in range(4)]
-    await solves.until_begun(0, 1, 2)
-    with pytest.raises(QueueFullError):
-        await solves.ask("one", 4)
-    solves.end_all()
-    assert await asyncio.gather(*tasks) == [0, 1, 2, 3]
-    await asyncio.to_thread(lane.close)
-
-
-async def test_a_waiting_solve_that_nobody_wants_gives_its_place_back(solves):
-    running = [solves.ask("heavy", number) for number in range(2)]
-    await solves.until_begun(0, 1)
-    with pytest.raises(DeadlineExceededError):
-        await solves.ask("heavy", "late", seconds=0.05)
-    gone = asyncio.Event()
-    gone.set()
-    with pytest.raises(AbandonedError):
-        await solves.ask("heavy", "abandoned", gone=gone.wait)
-    cancelled = solves.ask("heavy", "cancelled")
-    await asyncio.sleep(0.01)
-    cancelled.cancel()
-    await asyncio.gather(cancelled, return_exceptions=True)
-    waiting = [solves.ask("heavy", f"waiting {number}") for number in range(3)]
-    await asyncio.sleep(0.01)
-    solves.end_all()
-    assert len(await asyncio.gather(*running, *waiting)) == 5
-    assert {"late", "abandoned", "cancelled"}.isdisjoint(solves.begun)
+@pytest.mark.anyio
+async def test_who_gives_up_waiting_leaves_the_place_to_others(held):
+    lane = held(1, 1)
+    await lane.asked("a")
+    for _ in range(3):
+        with pytest.raises(DeadlineExceededError):
+            await lane.ask("a", seconds=0.02)
+    waiting = await lane.asked("a")
+    assert await outcomes(lane, waiting) == ["a"]
+    assert lane.started == ["a", "a"]
