@@ -9,6 +9,7 @@ from typing import get_args
 import numpy as np
 
 from app.scheduling import Context, IrsProblem, Pace, Problem, schedulers_of, solve
+from app.scheduling.bounding import prove
 
 SMALL = Problem(np.array([[1.0, 0.2j], [0.3, 1.0]]), np.ones(2), gamma=1.0)
 """A round with two devices."""
@@ -19,6 +20,8 @@ _SMALL_IRS = IrsProblem(SMALL.channels, SMALL.channels, SMALL.channels, SMALL.we
 def compile_kernels(paces: Collection[Pace] = get_args(Pace)) -> None:
     """Compile, or load from the cache, what the schedulers of these paces use."""
     start = Context(warm_start=np.ones(2, np.complex128))
+    # With nothing known, so that it has to search.
+    prove(SMALL, 0, start.stop)
     for problem in (SMALL, _SMALL_IRS):
         for scheduler in schedulers_of(problem).values():
             if scheduler.pace not in paces:

@@ -16,13 +16,14 @@ import sys
 import threading
 import time
 from collections.abc import Coroutine, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from app import metrics
-from app.lanes import Gone, Lane, Work
+from app.lanes import GRACE_SECONDS, Gone, Lane, Work
 from app.scheduling import (
     DeadlineExceededError,
     IrsProblem,
@@ -30,7 +31,9 @@ from app.scheduling import (
     Schedule,
     SolveSpec,
     solve_specified,
+    with_bound,
 )
+from app.scheduling.stopping import flag_after
 from app.scheduling.types import MaskArray
 from app.workers import NICENESS, Job, Workers
 
@@ -95,9 +98,10 @@ class Executor:
                 raise DeadlineExceededError
             return schedules
         share = -(-len(problems) // self._shares)
+        until = time.monotonic() + deadline_seconds - GRACE_SECONDS
         runs = []
         for first in range(0, len(problems), share):
-            lane, work = self._work(problems[first : first + share], spec, client)
+            lane, work = self._work(problems[first : first + share], spec, until, client)
             # One watch over the client is enough: when one part is abandoned, all are.
             runs.append(lane.run(work, deadline_seconds, gone if first == 0 else None))
         parts = await _all_or_none(runs)
@@ -105,13 +109,18 @@ class Executor:
 
     def _runs_inline(self, problems: Sequence[Problem | IrsProblem], spec: SolveSpec) -> bool:
         entries = problems[0].entries * len(problems)
-        return spec.scheduler.pace == "short" and entries <= self.inline_entries and not spec.polish
+        is_short = spec.scheduler.pace == "short" and not spec.polish and not spec.bound
+        return is_short and entries <= self.inline_entries
 
     def _work(
-        self, problems: Sequence[Problem | IrsProblem], spec: SolveSpec, client: str
+        self,
+        problems: Sequence[Problem | IrsProblem],
+        spec: SolveSpec,
+        until: float,
+        client: str,
     ) -> tuple[Lane, Work[Schedules]]:
         if spec.scheduler.pace == "slow":
-            job = Job(self._workers, partial(_solve_each, problems, spec))
+            job = Job(self._workers, partial(_solve_until, problems, spec, until))
             return self._processes, Work(client, job.run, job.end)
         stop = np.zeros(1, np.bool_)
         solve_here = partial(_solve_each, problems, spec, stop)
@@ -140,13 +149,33 @@ def _be_nice() -> None:
     Not for threads that wait for processes: those would be born nice, and their server with them.
     """
     if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+        thread = threading.get_native_id()
+        # On top of the service's own niceness: only a privileged process may lower it.
+        niceness = os.getpriority(os.PRIO_PROCESS, thread) + NICENESS
+        os.setpriority(os.PRIO_PROCESS, thread, min(niceness, 19))
 
 
 def _solve_each(
     problems: Sequence[Problem | IrsProblem], spec: SolveSpec, stop: MaskArray | None = None
 ) -> Schedules:
-    return [solve_specified(problem, spec, stop) for problem in problems]
+    if not spec.bound:
+        return [solve_specified(problem, spec, stop) for problem in problems]
+    # Bounds come last, so that a deadline that cuts them short leaves every schedule.
+    schedules = _solve_each(problems, replace(spec, bound=False, bound_ms=None), stop)
+    return [
+        with_bound(problem, schedule, spec, stop)
+        for problem, schedule in zip(problems, schedules, strict=True)
+    ]
+
+
+def _solve_until(
+    problems: Sequence[Problem | IrsProblem], spec: SolveSpec, until: float
+) -> Schedules:
+    """Solve in a process of its own; end the proof of a bound before the process is killed."""
+    if not spec.bound:
+        return _solve_each(problems, spec)
+    with flag_after(until - time.monotonic()) as stop:
+        return _solve_each(problems, spec, stop)
 
 
 async def _all_or_none(runs: Sequence[Coroutine[Any, Any, Schedules]]) -> Sequence[Schedules]:

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from types import FrameType
 from typing import TypeVar
 
@@ -57,7 +56,7 @@ class Service:
         self._compiling: asyncio.Task[None] | None = None
         self._compiled = False
         self._draining = False
-        self._restore_sigterm: Callable[[], object] = lambda: None
+        self._restore_sigterm: Callable[[], None] = lambda: None
 
     def start(self) -> None:
         """Compile the kernels in the background; the process is live at once, ready later."""
@@ -108,8 +107,13 @@ class Service:
                     loop.call_later, self.settings.drain_seconds, stop, number, frame
                 )
 
+        def restore() -> None:
+            # None stands for a handler that was not set from Python and cannot be set from it.
+            if stop is not None and signal.getsignal(signal.SIGTERM) is drain:
+                signal.signal(signal.SIGTERM, stop)
+
         signal.signal(signal.SIGTERM, drain)
-        self._restore_sigterm = partial(signal.signal, signal.SIGTERM, stop)
+        self._restore_sigterm = restore
 
     async def _compile(self) -> None:
         started = time.perf_counter()

@@ -1,9 +1,11 @@
 """``python -m experiments``: run the figures, all or those named, and write RESULTS.md."""
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
 from typing import get_args
 
 from rich.console import Console
@@ -23,6 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"no such figure: {', '.join(sorted(unknown))}")
     output = asked.output or report.folder_of(asked.scale)
     console = Console(stderr=True)
+    # As on Ctrl-C: otherwise its services and workers would go on without it.
+    before = signal.signal(signal.SIGTERM, _interrupt)
     try:
         if asked.redraw:
             _redraw(asked.names, output)
@@ -34,8 +38,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         console.print("interrupted; the same command resumes the run", highlight=False)
         return 130
+    finally:
+        signal.signal(signal.SIGTERM, before)
     console.print(f"wrote {output / 'RESULTS.md'}", highlight=False)
     return 0
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 def _run(asked: argparse.Namespace, output: Path, console: Console) -> None:

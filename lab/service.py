@@ -52,7 +52,7 @@ def running_module(
 
     If anything fails meanwhile, the end of its log is written to stderr.
     """
-    port = _free_port()
+    port = free_port()
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
             [sys.executable, "-m", *command, "--port", str(port)],
@@ -77,7 +77,8 @@ def running_module(
             _stop(process)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of 127.0.0.1 that nobody uses now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -99,6 +99,7 @@ def test_the_commands_run(service_url, tmp_path, block):
     for command in block.commands():
         program, *arguments = shlex.split(command)
         assert program == ".venv/bin/python", "mark what cannot run here: <!-- not run: why -->"
+        arguments = [str(ROOT / word) if (ROOT / word).is_file() else word for word in arguments]
         if "airsched_client.federated" in arguments:
             arguments += ["--url", service_url]
         subprocess.run([sys.executable, *arguments], check=True, cwd=tmp_path, timeout=120)
@@ -118,15 +119,26 @@ def test_the_commands_exist(command):
         case "pip", ["install", "--group", group]:
             project = tomllib.loads((ROOT / "pyproject.toml").read_text())
             assert group in project["dependency-groups"]
-        case "pip", ["install", "--editable", requirement] | ["install", requirement]:
-            assert_installable(requirement)
+        case "python3", ["-m", "venv", folder]:
+            assert folder.startswith("build/")
+        case "pip", ["install", "-r", file]:
+            assert (ROOT / file).is_file()
+        case "pip", ["install", *requirements]:
+            for requirement in requirements:
+                if requirement != "--editable":
+                    assert_installable(requirement)
         case "pytest" | "pre-commit", words:
             assert importlib.util.find_spec(Path(program).name.replace("-", "_"))
             assert all((ROOT / word).exists() for word in words if "/" in word)
         case "docker" | "kubectl", words:
             for word in words:
                 assert not word.startswith("deploy/") or (ROOT / word).exists()
-        case "npm", ["pack", _]:
+        case "flwr", ["run", app, *words]:
+            project = tomllib.loads((ROOT / app / "pyproject.toml").read_text())
+            changed = words[words.index("--run-config") + 1]
+            known = project["tool"]["flwr"]["app"]["config"].keys()
+            assert {pair.partition("=")[0] for pair in changed.split()} <= known
+        case ("npm", ["pack", _]) | ("export" | "flower-superlink" | "flower-supernode" | "ray", _):
             pass
         case _:
             pytest.fail(f"say here how to check `{program}`")

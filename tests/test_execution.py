@@ -1,6 +1,8 @@
 """Where solves run: deadlines, the bounded queue, and places that are given back."""
 
 import asyncio
+import os
+import sys
 import threading
 import time
 
@@ -12,9 +14,11 @@ from app.execution import INLINE_ENTRIES, Executor
 from app.lanes import AbandonedError, QueueFullError
 from app.main import create_app
 from app.scheduling import (
+    IRS_SCHEDULERS,
     SCHEDULERS,
     Context,
     DeadlineExceededError,
+    IrsProblem,
     Problem,
     SolveSpec,
     solve,
@@ -32,8 +36,8 @@ LONG = Problem(
 )
 
 
-def spec_of(algorithm, **options):
-    scheduler = SCHEDULERS[algorithm]
+def spec_of(algorithm, schedulers=SCHEDULERS, **options):
+    scheduler = schedulers[algorithm]
     return SolveSpec(scheduler, scheduler.parameters(), **options)
 
 
@@ -67,8 +71,29 @@ def executor():
     executor.close()
 
 
+def of_entries(entries):
+    return Problem(np.ones((1, entries)), np.ones(entries), gamma=1.0)
+
+
+IRS_SMALL = IrsProblem(np.eye(2), np.eye(2), np.eye(2), np.ones(2), gamma=1.0)
+
+
 @pytest.mark.anyio
-async def test_short_solves_run_on_the_loop_and_long_ones_off_it(executor, monkeypatch):
+@pytest.mark.parametrize(
+    ("problems", "spec", "inline"),
+    [
+        ([SMALL], SPEC, True),
+        ([of_entries(INLINE_ENTRIES)], SPEC, True),
+        ([of_entries(INLINE_ENTRIES + 1)], SPEC, False),
+        ([of_entries(INLINE_ENTRIES // 2)] * 2, SPEC, True),
+        ([of_entries(INLINE_ENTRIES // 2)] * 3, SPEC, False),
+        # Polishing takes much longer than a short scheduler does.
+        ([SMALL], spec_of("matching_pursuit", polish=True), False),
+        ([SMALL], DUAL, False),
+        ([IRS_SMALL], spec_of("matching_pursuit", IRS_SCHEDULERS), False),
+    ],
+)
+async def test_only_short_solves_run_on_the_loop(executor, monkeypatch, problems, spec, inline):
     threads = []
 
     def remembered(*arguments):
@@ -76,10 +101,9 @@ async def test_short_solves_run_on_the_loop_and_long_ones_off_it(executor, monke
         return solve_specified(*arguments)
 
     monkeypatch.setattr("app.execution.solve_specified", remembered)
-    await run(executor, SMALL)
-    await run(executor, LONG)
-    assert threads[0] is threading.current_thread()
-    assert threads[1] is not threading.current_thread()
+    await executor.solve(problems, spec, 30.0)
+    assert len(threads) == len(problems)
+    assert {thread is threading.current_thread() for thread in threads} == {inline}
 
 
 @pytest.mark.anyio
@@ -92,6 +116,20 @@ async def test_beyond_the_queue_nothing_is_accepted_until_a_place_is_free(execut
     schedules = await asyncio.gather(*accepted)
     assert all(schedule.active.size for schedule in schedules)
     await run(executor)
+
+
+@pytest.mark.anyio
+async def test_a_short_queue_stays_short_when_there_are_more_threads(gate):
+    """However long they wait: never more than the queue holds."""
+    executor = Executor(workers=3, queue_length=1)
+    held = [asyncio.create_task(run(executor)) for _ in range(4)]
+    await asyncio.sleep(0.2)
+    for _ in range(2):
+        with pytest.raises(QueueFullError):
+            await run(executor)
+    gate.set()
+    assert len(await asyncio.gather(*held)) == 4
+    executor.close()
 
 
 @pytest.mark.anyio
@@ -112,6 +150,20 @@ async def test_deadline_is_kept_by_a_solve_that_does_not_look(executor, monkeypa
         await run(executor, seconds=0.05)
     assert time.perf_counter() - started < 1
     release.set()
+
+
+@pytest.mark.anyio
+async def test_an_anytime_search_answers_at_the_deadline_with_what_it_has(executor, monkeypatch):
+    best = solve(SMALL)
+
+    def search(problem, spec, stop):
+        while not stop[0]:
+            time.sleep(0.002)
+        return best
+
+    monkeypatch.setattr("app.execution.solve_specified", search)
+    (found,) = await asyncio.wait_for(executor.solve([LONG], DUAL, 0.05), 5)
+    assert found is best
 
 
 @pytest.mark.anyio
@@ -157,15 +209,17 @@ async def test_a_batch_is_solved_in_order_as_each_alone(algorithm, count):
 async def test_a_batch_is_shared_out_among_the_threads(gate):
     executor = Executor(workers=2, queue_length=2)
     gone = asyncio.Event()
-    threads = set()
+    threads, together = set(), threading.Barrier(2, timeout=30)
 
     def remembered(*arguments):
-        threads.add(threading.current_thread())
+        if threading.current_thread() not in threads:
+            threads.add(threading.current_thread())
+            together.wait()
         return solve_specified(*arguments)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("app.execution.solve_specified", remembered)
-        await executor.solve(BATCH, DUAL, 60)
+        await executor.solve(BATCH[:2], DUAL, 60)
     assert len(threads) == 2
 
     # When one part finds no place, none takes one.
@@ -184,6 +238,31 @@ async def test_a_batch_is_shared_out_among_the_threads(gate):
     with pytest.raises(AbandonedError):
         await asyncio.wait_for(held, 5)
     executor.close()
+
+
+def niceness():
+    return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have a niceness only on Linux")
+@pytest.mark.parametrize("more", [0, 5, 19])
+def test_threads_give_way_to_the_loop(monkeypatch, more):
+    """Also where the service was started with a niceness of its own."""
+    found = []
+
+    def serve():
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), min(19, niceness() + more))
+        executor = Executor(workers=1, queue_length=1)
+        asyncio.run(run(executor))
+        executor.close()
+        found.append(niceness())
+
+    monkeypatch.setattr("app.execution.solve_specified", lambda *_: found.append(niceness()))
+    thread = threading.Thread(target=serve)
+    thread.start()
+    thread.join()
+    solving, serving = found
+    assert solving == min(19, serving + 10)
 
 
 @pytest.mark.anyio

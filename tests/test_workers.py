@@ -3,25 +3,18 @@
 import asyncio
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
-import httpx
-import msgpack
 import numpy as np
 import pytest
 
 from app.execution import Executor
 from app.lanes import AbandonedError
 from app.scheduling import SCHEDULERS, DeadlineExceededError, Problem, SolveSpec, solve
-from app.settings import Settings
 from app.workers import Job, WorkerDiedError, Workers
 from lab import processes
 from lab.channels import iid_channels
-from tests.api.bodies import packed
-from tests.conftest import running_service
 
 QUICK = Problem(iid_channels(np.random.default_rng(60), 6, 20), np.ones(20), gamma=0.4)
 ENDLESS = Problem(iid_channels(np.random.default_rng(61), 8, 400), np.ones(400), gamma=0.5)
@@ -128,6 +121,21 @@ async def test_cancelled_and_abandoned_solves_free_their_process(executor):
     assert (await asyncio.wait_for(dc(executor), 20)).active.size
 
 
+@pytest.mark.anyio
+async def test_ctrl_c_in_a_terminal_does_not_end_a_solver(executor):
+    """It goes to every process of the group; the service decides when a solver ends."""
+    await dc(executor)
+    (solver,) = solvers()
+    os.kill(solver, signal.SIGINT)
+    assert (await dc(executor)).active.size
+    assert solvers() == [solver]
+    task = asyncio.create_task(dc(executor, ENDLESS, seconds=0.6))
+    await asyncio.sleep(0.2)
+    os.kill(solver, signal.SIGINT)
+    with pytest.raises(DeadlineExceededError):
+        await task
+
+
 def test_a_job_ended_before_it_runs_needs_no_process():
     workers = Workers()
     job = Job(workers, print)
@@ -135,6 +143,14 @@ def test_a_job_ended_before_it_runs_needs_no_process():
     with pytest.raises(DeadlineExceededError):
         job.run()
     workers.close()
+    assert solvers() == []
+
+
+def test_a_process_given_back_after_the_end_is_ended():
+    workers = Workers()
+    worker = workers.take()
+    workers.close()
+    workers.give_back(worker)
     assert solvers() == []
 
 
@@ -148,96 +164,6 @@ def test_errors_of_a_solve_arrive_with_their_origin():
 
 def _fail():
     return 1 // 0
-
-
-# Over HTTP
-
-
-def body(problem, **fields):
-    fields = {"channels": packed(problem.channels), "algorithm": "dc", **fields}
-    return {"gamma": problem.gamma, **fields}
-
-
-@pytest.fixture(scope="module")
-def slow_service():
-    with running_service(Settings(solver_workers=1, queue_length=1)) as url:
-        yield url
-
-
-def post(url, content, **options):
-    options.setdefault("timeout", 60)
-    return httpx.post(f"{url}/schedule", json=content, **options)
-
-
-def test_deadline_is_504(slow_service):
-    answer = post(slow_service, body(ENDLESS, deadline_ms=50))
-    assert answer.status_code == 504
-    assert "deadline_ms" in answer.json()["detail"]
-    assert post(slow_service, body(QUICK)).status_code == 200
-
-
-@pytest.mark.anyio
-async def test_killed_process_is_a_500_that_says_so(slow_service):
-    async with httpx.AsyncClient(timeout=60) as client:
-        task = asyncio.create_task(client.post(f"{slow_service}/schedule", json=body(ENDLESS)))
-        await until(solvers)
-        await asyncio.sleep(0.2)
-        os.kill(solvers()[0], signal.SIGKILL)
-        answer = await task
-    assert answer.status_code == 500
-    assert answer.json()["type"] == "urn:airsched:problem:solver-died"
-    assert post(slow_service, body(QUICK)).status_code == 200
-
-
-def test_a_client_that_goes_away_frees_the_process(slow_service):
-    for _ in range(3):
-        with pytest.raises(httpx.ReadTimeout):
-            post(slow_service, body(ENDLESS), timeout=0.3)
-    # Three such clients would fill the one process and the queue for minutes.
-    assert post(slow_service, body(QUICK), timeout=20).status_code == 200
-
-
-@pytest.mark.anyio
-async def test_full_queue_of_slow_solves_is_503_and_fast_ones_go_on(slow_service):
-    async with httpx.AsyncClient(base_url=slow_service, timeout=60) as client:
-        slow = body(ENDLESS, deadline_ms=1500)
-        accepted = [asyncio.create_task(client.post("/schedule", json=slow)) for _ in range(2)]
-        await asyncio.sleep(0.3)
-        refused = await client.post("/schedule", json=slow)
-        assert refused.status_code == 503
-        assert refused.headers["retry-after"] == "1"
-        fast = {"channels": packed(QUICK.channels), "gamma": 1}
-        for algorithm in ("matching_pursuit", "dual_pursuit"):
-            answer = await client.post("/schedule", json={**fast, "algorithm": algorithm})
-            assert answer.status_code == 200
-        assert [(await task).status_code for task in accepted] == [504, 504]
-
-
-def test_no_process_outlives_a_service_that_was_killed():
-    command = [sys.executable, "-m", "app", "--port", "0"]
-    service = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        url = service.stdout.readline().split()[4].rstrip(",")
-        while httpx.get(f"{url}/health/ready").status_code != 200:
-            time.sleep(0.05)
-        content = msgpack.packb(body(ENDLESS, channels=packed(ENDLESS.channels, raw=True)))
-        with pytest.raises(httpx.ReadTimeout):
-            httpx.post(
-                f"{url}/schedule",
-                content=content,
-                headers={"content-type": "application/msgpack"},
-                timeout=4,
-            )
-        below = processes.below(service.pid)
-        assert below
-    finally:
-        service.kill()
-        service.wait()
-        service.stdout.close()
-    give_up = time.monotonic() + 20
-    while any(Path(f"/proc/{process}").exists() for process in below):
-        assert time.monotonic() < give_up
-        time.sleep(0.05)
 
 
 def test_no_process_can_be_started(monkeypatch):

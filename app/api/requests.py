@@ -22,6 +22,7 @@ from app.api.errors import invalid
 from app.api.wire import Number, Vector, complex_array
 from app.scheduling import InvalidProblemError, IrsProblem, Method, Problem, SolveSpec
 from app.scheduling.irs.problem import MAX_PHASE_BITS
+from app.scheduling.specification import BOUND_MS
 from app.scheduling.types import ComplexArray, RealArray
 
 Positive = Annotated[Number, Field(gt=0)]
@@ -165,16 +166,31 @@ class RoundRequest(BaseModel):
             raise invalid([{"loc": ["device_ids"], "msg": "must be distinct"}])
 
 
-class ScheduleRequest(RoundRequest):
-    """One round to schedule."""
+class PlainRequest(RoundRequest):
+    """A request without a surface."""
 
     choices = CHOICES
 
-    channels: Annotated[Any, complex_array("antennas", "devices")] = Field(
-        description="Uplink channels H, antennas × devices: column k is device k."
-    )
     algorithm: Annotated[AlgorithmChoice, algorithm_in(CHOICES)] = Field(
         default=CHOICES["matching_pursuit"](name="matching_pursuit"), description=_ALGORITHM
+    )
+    bound: bool = Field(
+        default=False,
+        description="Prove how many devices any receiver can serve at most, and say whether the "
+        "schedule is optimal.",
+    )
+    bound_ms: Positive | None = Field(
+        default=None,
+        description=f"Milliseconds that the proof may take for each round, {BOUND_MS:g} if left "
+        "out. The bound is smaller, or the same, the longer it takes.",
+    )
+
+
+class ScheduleRequest(PlainRequest):
+    """One round to schedule."""
+
+    channels: Annotated[Any, complex_array("antennas", "devices")] = Field(
+        description="Uplink channels H, antennas × devices: column k is device k."
     )
 
     @property
@@ -186,16 +202,11 @@ class ScheduleRequest(RoundRequest):
         return [Problem(channels=self.channels, **stated)]
 
 
-class BatchRequest(RoundRequest):
+class BatchRequest(PlainRequest):
     """Rounds to schedule at once, which differ in their channels only."""
-
-    choices = CHOICES
 
     channels: Annotated[Any, complex_array("rounds", "antennas", "devices")] = Field(
         description="Uplink channels of every round, rounds × antennas × devices."
-    )
-    algorithm: Annotated[AlgorithmChoice, algorithm_in(CHOICES)] = Field(
-        default=CHOICES["matching_pursuit"](name="matching_pursuit"), description=_ALGORITHM
     )
 
     @property

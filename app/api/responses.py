@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
 
 from app.api.requests import RoundRequest
 from app.api.wire import NestedVector, PackedArray, complex_value
@@ -16,8 +17,13 @@ class Answer(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class ScheduleAnswer(Answer):
-    """Who transmits, how, and through which receiver."""
+def _leave_out_default(schema: dict[str, Any]) -> None:
+    """Describe a field that is absent rather than null."""
+    del schema["default"]
+
+
+class RoundAnswer(Answer):
+    """What every scheduled round has."""
 
     feasible: bool = Field(
         description="False when no device can be served, or all_devices misses the tolerance."
@@ -41,7 +47,23 @@ class ScheduleAnswer(Answer):
     stopped: Literal["converged", "deadline", "limit"] = Field(description="Why it ended.")
 
 
-class IrsScheduleAnswer(ScheduleAnswer):
+class ScheduleAnswer(RoundAnswer):
+    """Who transmits, how, and through which receiver."""
+
+    upper_bound: int | SkipJsonSchema[None] = Field(
+        default=None,
+        description="Proven: no receiver serves more devices. Only if bound was asked for, or the "
+        "algorithm is optimal.",
+        json_schema_extra=_leave_out_default,
+    )
+    optimal: bool | SkipJsonSchema[None] = Field(
+        default=None,
+        description="Whether upper_bound proves that no schedule has more devices; given with it.",
+        json_schema_extra=_leave_out_default,
+    )
+
+
+class IrsScheduleAnswer(RoundAnswer):
     """Who transmits, how, through which receiver, and how the surface is tuned.
 
     Everything refers to the tuned channels.
@@ -136,4 +158,7 @@ def _fields(
     }
     if phases is not None:
         answer["phases"] = complex_value(phases, media_type)
+    if schedule.upper_bound is not None:
+        answer["upper_bound"] = schedule.upper_bound
+        answer["optimal"] = schedule.optimal
     return answer

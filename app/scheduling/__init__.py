@@ -13,7 +13,7 @@ from app.scheduling.scheduler import (
     Parameters,
     Scheduler,
 )
-from app.scheduling.solver import solve, solve_specified
+from app.scheduling.solver import solve, solve_specified, with_bound
 from app.scheduling.specification import SolveSpec
 
 __all__ = [
@@ -36,4 +36,5 @@ __all__ = [
     "solve",
     "solve_specified",
     "verify",
+    "with_bound",
 ]

@@ -103,7 +103,12 @@ def _raise_level(
         needed = np.maximum(level * weights, floors)
         candidate = receiver.copy()
         visits += minimise_norm(
-            scaled_rows(channels, needed), everyone, candidate, tolerance, most_visits, stop
+            scaled_rows(channels, needed),
+            everyone,
+            candidate,
+            tolerance,
+            most_visits - visits,
+            stop,
         )
         candidate = _unit(candidate)
         magnitudes = np.abs(candidate.conj() @ channels)

@@ -35,6 +35,8 @@ class Schedule(NamedTuple):
     phases
         (M,) complex, of the surface; everything else refers to the channels H(μ). None without a
         surface.
+    upper_bound
+        Proven: no receiver serves more devices. None unless it was asked for.
     """
 
     feasible: bool
@@ -46,6 +48,13 @@ class Schedule(NamedTuple):
     iterations: int
     stopped: Stopped
     phases: ComplexArray | None = None
+    upper_bound: int | None = None
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no receiver serves more devices, proven by the bound."""
+        is_kept = self.feasible or self.active.size == 0
+        return is_kept and self.active.size == self.upper_bound
 
 
 def tuned_problem(

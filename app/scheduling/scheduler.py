@@ -95,6 +95,8 @@ class Selection(NamedTuple):
         (K,) mask of the scheduled devices.
     phases
         (M,) complex, of the surface; None without one.
+    upper_bound
+        No receiver serves more devices; None if that is not known.
     """
 
     receiver: ComplexArray
@@ -102,6 +104,7 @@ class Selection(NamedTuple):
     iterations: int
     stopped: Stopped = "converged"
     phases: ComplexArray | None = None
+    upper_bound: int | None = None
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,16 @@ from typing import Any
 
 import numpy as np
 
+from app.scheduling.bounding import bounded
 from app.scheduling.coordination import coordinated
 from app.scheduling.irs.problem import IrsProblem
 from app.scheduling.kernels import formulas
 from app.scheduling.polishing import polish as polished
 from app.scheduling.problem import Problem
 from app.scheduling.registry import schedulers_of
-from app.scheduling.schedule import Schedule, require_unbroken, tuned_problem
+from app.scheduling.schedule import Schedule, VerificationError, require_unbroken, tuned_problem
 from app.scheduling.scheduler import Context, Parameters
-from app.scheduling.specification import SolveSpec
+from app.scheduling.specification import BOUND_MS, SolveSpec
 from app.scheduling.types import MaskArray
 
 
@@ -64,9 +65,14 @@ def solve_specified(
     DeadlineExceededError
         ``stop`` was set before there was anything to answer.
     """
+    schedule = _scheduled(problem, spec, np.zeros(1, np.bool_) if stop is None else stop)
+    return with_bound(problem, schedule, spec, stop) if spec.bound else schedule
+
+
+def _scheduled(problem: Problem | IrsProblem, spec: SolveSpec, stop: MaskArray) -> Schedule:
+    """Return the verified schedule, without a bound unless its scheduler has one."""
     spec.require_suited(problem)
     scheduler = spec.scheduler
-    stop = np.zeros(1, np.bool_) if stop is None else stop
     context = Context(spec.seed, stop, spec.warm_start)
     selection = scheduler.select(problem, spec.parameters, context)
     phases = selection.phases
@@ -80,10 +86,44 @@ def solve_specified(
     iterations, stopped = selection.iterations, selection.stopped
     if spec.polish and stop[0]:
         stopped = "deadline"
-    if active.size == 0:
-        return Schedule(False, active, None, None, None, scalars, iterations, stopped, phases)
-    feasible = broken != formulas.TOLERANCE
-    require_unbroken(broken, feasible=feasible, keeps_tolerance=scheduler.keeps_tolerance)
-    return Schedule(
-        feasible, active, receiver, power_factor, error, scalars, iterations, stopped, phases
+    schedule = Schedule(
+        broken != formulas.TOLERANCE,
+        active,
+        receiver,
+        power_factor,
+        error,
+        scalars,
+        iterations,
+        stopped,
+        phases,
+        selection.upper_bound,
     )
+    if active.size == 0:
+        return schedule._replace(
+            feasible=False, receiver=None, power_factor=None, computation_error=None
+        )
+    require_unbroken(broken, feasible=schedule.feasible, keeps_tolerance=scheduler.keeps_tolerance)
+    return _checked(schedule)
+
+
+def with_bound(
+    problem: Problem | IrsProblem,
+    schedule: Schedule,
+    spec: SolveSpec,
+    stop: MaskArray | None = None,
+) -> Schedule:
+    """Return a verified ``schedule`` with a bound, unless it has one."""
+    if schedule.upper_bound is not None or isinstance(problem, IrsProblem):
+        return schedule
+    served = schedule.active.size if schedule.feasible else 0
+    context = Context(spec.seed, np.zeros(1, np.bool_) if stop is None else stop)
+    upper_bound = bounded(problem, served, context, (spec.bound_ms or BOUND_MS) / 1e3)
+    return _checked(schedule._replace(upper_bound=upper_bound))
+
+
+def _checked(schedule: Schedule) -> Schedule:
+    """Return ``schedule``; raise :class:`VerificationError` if it exceeds its bound."""
+    bound = schedule.upper_bound
+    if bound is not None and schedule.feasible and schedule.active.size > bound:
+        raise VerificationError("more devices are served than were proven possible")
+    return schedule

@@ -10,6 +10,9 @@ from app.scheduling.problem import LARGEST, InvalidProblemError, Problem, Rebuil
 from app.scheduling.scheduler import Parameters, Scheduler
 from app.scheduling.types import ComplexArray
 
+BOUND_MS = 20.0
+"""How long a bound may take unless the request says."""
+
 
 @dataclass(frozen=True, eq=False)
 class SolveSpec(Rebuilt):
@@ -28,6 +31,10 @@ class SolveSpec(Rebuilt):
     polish
         Replace the receiver by the one with the least error for the set found, and take in
         everyone whom it serves.
+    bound
+        Prove how many devices any receiver can serve at most.
+    bound_ms
+        Milliseconds that the proof may take beside the schedule; None for :data:`BOUND_MS`.
 
     Raises
     ------
@@ -41,8 +48,15 @@ class SolveSpec(Rebuilt):
     warm_start: ComplexArray | None = None
     coordination: Method = "zero_forcing"
     polish: bool = False
+    bound: bool = False
+    bound_ms: float | None = None
 
     def __post_init__(self) -> None:
+        if self.bound_ms is not None:
+            if not self.bound:
+                raise InvalidProblemError("bound_ms", "needs bound: set it to true as well")
+            if not self.bound_ms > 0:
+                raise InvalidProblemError("bound_ms", "must be positive")
         if self.warm_start is None:
             return
         start = frozen("warm_start", self.warm_start, np.complex128)
@@ -57,6 +71,8 @@ class SolveSpec(Rebuilt):
     def require_suited(self, problem: Problem | IrsProblem) -> None:
         """Raise :class:`InvalidProblemError` if ``problem`` cannot be solved this way."""
         self.scheduler.require_suited(problem)
+        if self.bound and isinstance(problem, IrsProblem):
+            raise InvalidProblemError("bound", "is not available with a reflecting surface")
         if self.warm_start is not None and self.warm_start.size != problem.antennas:
             raise InvalidProblemError(
                 "warm_start",

@@ -89,7 +89,8 @@ class SchedulerClient:
         options
             Exactly one of ``gamma``, ``gamma_db`` and ``max_error``; ``weights``, ``power``,
             ``noise_variance``, ``device_ids``, ``algorithm``, ``csi_error``, ``coordination``,
-            ``polish``, ``warm_start``, ``deadline_ms``, ``seed``: see :class:`ScheduleOptions`.
+            ``polish``, ``warm_start``, ``bound``, ``bound_ms``, ``deadline_ms``, ``seed``: see
+            :class:`ScheduleOptions`.
 
         Raises
         ------
@@ -122,8 +123,8 @@ class SchedulerClient:
         layout
             ``devices_first`` if ``direct`` is (K, N) and ``devices_to_irs`` (K, M).
         options
-            As for :meth:`schedule`, and ``phase_bits``, ``initial_phases``: see
-            :class:`IrsOptions`.
+            As for :meth:`schedule` without ``bound`` and ``bound_ms``, and ``phase_bits``,
+            ``initial_phases``: see :class:`IrsOptions`.
 
         Raises
         ------

@@ -1,7 +1,7 @@
 """Answers of the service as frozen values with read-only NumPy arrays."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -30,6 +30,9 @@ class Schedule:
         The tolerance and the algorithm with all its parameters, as the service resolved them.
     iterations, stopped
         How long the algorithm ran, and why it ended.
+    upper_bound, optimal
+        Proven: no receiver serves more devices, and whether this schedule therefore has the most.
+        None unless ``bound`` was asked for, or the algorithm is ``optimal``.
     """
 
     feasible: bool
@@ -43,11 +46,15 @@ class Schedule:
     algorithm: Mapping[str, Any]
     iterations: int
     stopped: Literal["converged", "deadline", "limit"]
+    upper_bound: int | None = field(default=None, kw_only=True)
+    optimal: bool | None = field(default=None, kw_only=True)
 
     @classmethod
     def from_answer(cls, answer: Mapping[str, Any]) -> Self:
         """Build it from the service's answer; unknown fields are ignored."""
-        fields = {name: answer[name] for name in cls.__dataclass_fields__}
+        # These are in the answer only if they were asked for.
+        fields: dict[str, Any] = dict.fromkeys(("upper_bound", "optimal")) | dict(answer)
+        fields = {name: fields[name] for name in cls.__dataclass_fields__}
         active = np.array(fields["active"], np.int64)
         active.flags.writeable = False
         fields["active"] = active

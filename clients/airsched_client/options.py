@@ -6,8 +6,8 @@ from typing import Any, Literal, TypedDict
 from numpy.typing import ArrayLike
 
 
-class ScheduleOptions(TypedDict, total=False):
-    """Options of a schedule; those left out or None take the service's defaults.
+class RoundOptions(TypedDict, total=False):
+    """Options of any schedule; those left out or None take the service's defaults.
 
     Exactly one of ``gamma``, ``gamma_db`` and ``max_error`` is required.
     """
@@ -43,8 +43,17 @@ class ScheduleOptions(TypedDict, total=False):
     """Source of randomness (default: 0)."""
 
 
-class IrsOptions(ScheduleOptions, total=False):
-    """The same with an intelligent reflecting surface of M elements."""
+class ScheduleOptions(RoundOptions, total=False):
+    """Options of a schedule without a surface."""
+
+    bound: bool | None
+    """Whether to prove how many devices any receiver can serve at most."""
+    bound_ms: float | None
+    """Milliseconds that the proof may take for each round (default: the service's)."""
+
+
+class IrsOptions(RoundOptions, total=False):
+    """Options of a schedule with an intelligent reflecting surface of M elements."""
 
     phase_bits: int | None
     """Restricts every phase to 2^bits levels (default: continuous)."""

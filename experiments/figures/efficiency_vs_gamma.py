@@ -1,83 +1,53 @@
 """Figure 11: over-the-air efficiency against γ.
 
 ζ = final accuracy divided by that of all devices without noise. The ``quick`` scale learns
-handwritten digits instead of CIFAR-10, on which one point takes hours.
+handwritten digits instead of CIFAR-10, and needs no data.
 """
 
 from experiments.figure import Figure, Measured, PaperCurves, Scale
-from experiments.learning import CIFAR10, NOISE_VARIANCE, SEEDS, cifar10_runs, train_digits
+from experiments.learning import LINEAR, NOISE_VARIANCE, Setting, learn
+from experiments.learning_curves import LINEAR_NOT_NETWORK
 from experiments.runner import Runner
-from experiments.series import DUAL_PURSUIT, MATCHING_PURSUIT, PERFECT, Series
+from experiments.series import DUAL_PURSUIT, MATCHING_PURSUIT, PERFECT
 from experiments.summary import curves, paired
 from lab import paper
 from lab.paper import SHIFT_DB
 
 _SERIES = {MATCHING_PURSUIT: "matching_pursuit", DUAL_PURSUIT: None}
 _PAIRS = ((DUAL_PURSUIT, MATCHING_PURSUIT),)
-_DIGITS = {"noise_variance": 1.0, "rounds": 15}
-_DIGITS_SEEDS = range(5)
-
-Accuracies = dict[Series, list[list[float]]]
-"""Series → one list per seed, with the final accuracy at every γ."""
+_DIGITS: Setting = {"rounds": 15, "coherence": 1}
+_DIGITS_NOISE = 1.0
+SEEDS: dict[Scale, range] = {"quick": range(5), "paper": range(5)}
 
 
 def measure(scale: Scale, runner: Runner) -> Measured:
     """Train at every γ of the paper's."""
     gammas_db = list(paper.curves(FIGURE.name)["matching_pursuit"])
+    shifted = [gamma_db + SHIFT_DB for gamma_db in gammas_db]
+    sets = [([each.policy], shifted) for each in (PERFECT, *_SERIES)]
     if scale == "quick":
+        found = learn(runner, "digits", SEEDS[scale], _DIGITS, sets, _DIGITS_NOISE)
+        smaller = "handwritten digits, not CIFAR-10"
+        setting = f"handwritten digits, {_DIGITS['rounds']} rounds, σ² = {_DIGITS_NOISE:g}"
+    else:
+        found = learn(runner, "patches", SEEDS[scale], LINEAR[scale], sets)
+        smaller = LINEAR_NOT_NETWORK
         setting = (
-            f"handwritten digits, {_DIGITS['rounds']} rounds, σ² = {_DIGITS['noise_variance']:g}"
+            f"CIFAR-10, {LINEAR[scale]['samples']:,} images, {LINEAR[scale]['rounds']} epochs, "
+            f"σ² = {NOISE_VARIANCE:g}"
         )
-        return _efficiency(
-            gammas_db, _digits(gammas_db, runner), setting, "handwritten digits, not CIFAR-10"
-        )
-    setting = (
-        f"CIFAR-10, {CIFAR10['paper']['samples']:,} images, {CIFAR10['paper']['rounds']} epochs, "
-        f"σ² = {NOISE_VARIANCE:g}"
-    )
-    return _efficiency(gammas_db, _cifar10(gammas_db, runner), setting, "")
-
-
-def _efficiency(
-    gammas_db: list[float], accuracies: Accuracies, setting: str, smaller: str
-) -> Measured:
-    """Divide by the accuracy of ``perfect`` with the same seed, which has no tolerance."""
+    perfect = [run["accuracy"][-1] for run in found[PERFECT.policy, None]]
     samples = {
         each: {
             gamma_db: [
-                of_seed[at] / reference[0]
-                for of_seed, reference in zip(accuracies[each], accuracies[PERFECT], strict=True)
+                run["accuracy"][-1] / reference
+                for run, reference in zip(found[each.policy, ours], perfect, strict=True)
             ]
-            for at, gamma_db in enumerate(gammas_db)
+            for gamma_db, ours in zip(gammas_db, shifted, strict=True)
         }
         for each in _SERIES
     }
     return Measured(curves(samples), setting, smaller, paired(samples, _PAIRS))
-
-
-def _digits(gammas_db: list[float], runner: Runner) -> Accuracies:
-    shifted = [gamma_db + SHIFT_DB for gamma_db in gammas_db]
-    trained = (PERFECT, *_SERIES)
-    calls = [
-        {"policy": each.policy, "gammas_db": shifted, "seed": seed, **_DIGITS}
-        for each in trained
-        for seed in _DIGITS_SEEDS
-    ]
-    found = runner.sweep("digits", train_digits, calls)
-    many = len(_DIGITS_SEEDS)
-    return {each: found[many * at : many * (at + 1)] for at, each in enumerate(trained)}
-
-
-def _cifar10(gammas_db: list[float], runner: Runner) -> Accuracies:
-    runs = {each: [(each.policy, gamma_db) for gamma_db in gammas_db] for each in _SERIES}
-    perfect = (PERFECT.policy, None)
-    found = cifar10_runs("paper", runner, [perfect, *(run for of in runs.values() for run in of)])
-    final = {run: [epochs[-1]["accuracy"] for epochs in seeds] for run, seeds in found.items()}
-    accuracies = {
-        each: [[final[run][at] for run in of] for at in range(len(SEEDS["paper"]))]
-        for each, of in runs.items()
-    }
-    return {PERFECT: [[accuracy] for accuracy in final[perfect]], **accuracies}
 
 
 def remarks(measured: Measured, papers: PaperCurves) -> list[str]:

@@ -114,6 +114,10 @@ INVALID = {
     "warm_start of another N": (change(warm_start=nested([1, 2, 3])), "warm_start"),
     "warm_start a matrix": (change(warm_start=nested([[1, 2]])), "warm_start.real.0"),
     "warm_start NaN": (change(warm_start=packed([np.nan, 1])), "warm_start"),
+    "warm_start imaginary NaN": (
+        change(warm_start=packed([1, complex(1, np.nan)])),
+        "warm_start",
+    ),
     "deadline 0": (change(deadline_ms=0), "deadline_ms"),
     "seed negative": (change(seed=-1), "seed"),
     "seed 2^64": (change(seed=2**64), "seed"),
@@ -126,6 +130,8 @@ INVALID = {
     "packed empty": (change(channels={**packed([[1]]), "shape": [0, 1], "data": ""}), "channels"),
     "packed base64": (change(channels={**packed([[1]]), "data": "*not base64*"}), "channels"),
     "packed NaN": (change(channels=packed([[np.nan, 1]])), "channels"),
+    "packed imaginary NaN": (change(channels=packed([[complex(1, np.nan), 1]])), "channels"),
+    "packed imaginary Infinity": (change(channels=packed([[complex(1, -np.inf), 1]])), "channels"),
     "packed shape too large": (
         change(channels={**packed([[1]]), "shape": [10**9, 10**9]}),
         "channels",

@@ -150,6 +150,21 @@ async def test_requests_are_counted_by_route_status_and_algorithm(inside):
 
 
 @pytest.mark.anyio
+async def test_unknown_methods_and_paths_are_counted_together(inside):
+    """A client that makes up names must not make up time series."""
+    labels = {"route": "/schedule", "method": "other", "status": "405"}
+    before = counted((await inside.get("/metrics")).text, "airsched_requests_total", **labels)
+    for number in range(3):
+        answer = await inside.request(f"BREW{number}", "/schedule")
+        assert answer.status_code == 405
+        await inside.get(f"/made/up/{number}")
+    after = (await inside.get("/metrics")).text
+    assert counted(after, "airsched_requests_total", **labels) == before + 3
+    assert "BREW" not in after
+    assert "/made/up" not in after
+
+
+@pytest.mark.anyio
 async def test_metrics_and_documentation_can_be_closed():
     async with started(Settings(metrics=False, docs=False)) as client:
         for path in ("/metrics", "/docs", "/redoc", "/openapi.json"):

@@ -28,7 +28,7 @@ VARIANTS = [
 
 FOUND_BY_THE_CORE = (
     *("feasible", "active", "receiver", "power_factor", "computation_error", "transmit_scalars"),
-    *("iterations", "stopped"),
+    *("iterations", "stopped", "upper_bound"),
 )
 
 
@@ -72,6 +72,20 @@ def test_schedule(service_url, name, parameters, dtype):
             assert bits(getattr(schedule, field)) == bits(getattr(expected, field))
         assert all_bits(schedule) == all_bits(found[0])
         assert schedule.algorithm == {"name": name, **asdict(parameters)}
+
+
+def test_bound(service_url):
+    """Small enough to be proven in time, so that the bound does not depend on the time either."""
+    channels = iid_channels(np.random.default_rng(64), ANTENNAS, DEVICES)
+    options = {"weights": WEIGHTS, "gamma": GAMMA, "bound": True, "bound_ms": 20_000}
+    expected = solve(Problem(channels, WEIGHTS, GAMMA), bound=True, bound_ms=20_000)
+    best = solve(Problem(channels, WEIGHTS, GAMMA), "optimal").active.size
+    for schedule in every_way(service_url, "schedule", channels, **options):
+        assert (schedule.upper_bound, schedule.optimal) == (best, expected.optimal)
+    for schedules in every_way(service_url, "schedule_batch", channels[None], **options):
+        assert (schedules[0].upper_bound, schedules[0].optimal) == (best, expected.optimal)
+    for schedule in every_way(service_url, "schedule", channels, gamma=GAMMA):
+        assert (schedule.upper_bound, schedule.optimal) == (None, None)
 
 
 def algorithms_of(client, path):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from experiments.digest import ROOTS, key, source_digest
-from experiments.learning import train_digits
+from experiments.learning import train
 from experiments.measurements import count_active
 from experiments.selection import call
 from experiments.series import MATCHING_PURSUIT
@@ -29,7 +29,7 @@ def keys(folder):
     """Return the keys of two calls with the code in a folder."""
     roots = (folder, folder / "clients")
     source_digest.cache_clear()
-    return key(count_active, CALL, roots), key(train_digits, {"seed": 1}, roots)
+    return key(count_active, CALL, roots), key(train, {"seed": 1}, roots)
 
 
 def change(file, old, new):

@@ -1,6 +1,7 @@
 """Every figure at a tiny scale."""
 
 import io
+import json
 from contextlib import nullcontext
 
 import numpy as np
@@ -135,8 +136,8 @@ def running(service_url, monkeypatch):
 
 @pytest.mark.usefixtures("running")
 def test_efficiency_of_digits(runner, tmp_path, monkeypatch):
-    monkeypatch.setattr(efficiency_vs_gamma, "_DIGITS", {"noise_variance": 1.0, "rounds": 1})
-    monkeypatch.setattr(efficiency_vs_gamma, "_DIGITS_SEEDS", range(1))
+    monkeypatch.setattr(efficiency_vs_gamma, "_DIGITS", {"rounds": 1, "coherence": 1})
+    monkeypatch.setitem(efficiency_vs_gamma.SEEDS, "quick", range(1))
     measured = efficiency_vs_gamma.measure("quick", runner)
     papers = paper.curves("efficiency_vs_gamma")["matching_pursuit"]
     for curve in measured.curves.values():
@@ -146,21 +147,56 @@ def test_efficiency_of_digits(runner, tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("running")
-def test_learning_curves(runner, tmp_path, monkeypatch):
-    pytest.importorskip("torch", reason="torch comes with the cifar extra, which is not in dev")
+def test_efficiency_of_a_linear_layer(runner, tmp_path, monkeypatch):
     batches(tmp_path / "cifar-10-batches-py", per_batch=40)
     runner.data = tmp_path
-    setting = {"samples": 100, "batch_size": 4, "evaluated": 10, "rounds": 2, "coherence": 1}
-    monkeypatch.setitem(learning.CIFAR10, "quick", setting)
-    for each in [each for each in learning.SERIES if each != MATCHING_PURSUIT]:
-        monkeypatch.delitem(learning.SERIES, each)
-    monkeypatch.setitem(learning.SEEDS, "quick", (3,))
+    monkeypatch.setitem(learning.LINEAR, "paper", {"samples": 100, "rounds": 1, "coherence": 1})
+    monkeypatch.setitem(efficiency_vs_gamma.SEEDS, "paper", range(1))
+    measured = efficiency_vs_gamma.measure("paper", runner)
+    runs = [
+        run
+        for file in runner.cache.glob("*.json")
+        for run in json.loads(file.read_text())["result"]
+    ]
+    final = {(run["policy"], run["gamma_db"]): run["accuracy"][-1] for run in runs}
+    for each, curve in measured.curves.items():
+        for gamma_db, point in curve.items():
+            mine = final[each.policy, gamma_db + paper.SHIFT_DB]
+            assert point.value == mine / final["perfect", None]
+    assert "not the paper's network" in written(efficiency_vs_gamma.FIGURE, measured, tmp_path)
+
+
+@pytest.mark.usefixtures("running")
+def test_learning_curves_of_a_linear_layer(runner, tmp_path, monkeypatch):
+    batches(tmp_path / "cifar-10-batches-py", per_batch=40)
+    runner.data = tmp_path
+    monkeypatch.setitem(learning.LINEAR, "quick", {"samples": 100, "rounds": 2, "coherence": 1})
+    monkeypatch.setitem(learning.LINEAR_SEEDS, "quick", range(2))
     for name in ("train_loss_vs_epoch", "test_loss_vs_epoch", "accuracy_vs_epoch"):
         measured = FIGURES[name].measure("quick", runner)
-        assert [list(curve) for curve in measured.curves.values()] == [[1.0, 2.0]]
-        assert "100 of 50,000 training images" in written(FIGURES[name], measured, tmp_path)
-    # One call for all three.
-    assert len(list(runner.cache.glob("*.json"))) == 1
+        assert [list(curve) for curve in measured.curves.values()] == 5 * [[1.0, 2.0]]
+        text = written(FIGURES[name], measured, tmp_path)
+        assert "100 of 50,000 training images" in text
+        assert "not the paper's network" in text
+        assert "| dual pursuit − matching pursuit |" in text
+    # One call per seed for all three.
+    assert len(list(runner.cache.glob("*.json"))) == 2
+
+
+@pytest.mark.usefixtures("running")
+def test_learning_curves_of_the_network(runner, tmp_path, monkeypatch):
+    pytest.importorskip("torch", reason="torch comes with the cifar extra")
+    batches(tmp_path / "cifar-10-batches-py", per_batch=40)
+    runner.data = tmp_path
+    setting = {"samples": 100, "rounds": 2, "coherence": 1, "width": 0.125}
+    monkeypatch.setitem(learning.NETWORK, "quick", setting)
+    monkeypatch.setitem(learning.NETWORK_SEEDS, "quick", range(2))
+    measured = FIGURES["network_vs_epoch"].measure("quick", runner)
+    assert [list(curve) for curve in measured.curves.values()] == 4 * [[1.0, 2.0]]
+    text = written(FIGURES["network_vs_epoch"], measured, tmp_path)
+    assert "0.125 times the paper's width, 100 of 50,000 training images, 2 of 60 epochs" in text
+    # The paper's perfect has 44.3 % at epoch 2.
+    assert "/ 44.3 |" in text
 
 
 def test_learning_without_data_says_so(tmp_path, capsys):

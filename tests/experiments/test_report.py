@@ -1,19 +1,23 @@
 """What becomes of a figure's numbers: RESULTS.md, files and pictures."""
 
-import pytest
+from itertools import combinations
 
-from experiments import learning, report
+import pytest
+from scipy.stats import ttest_1samp
+
+from experiments import learning_curves, report
 from experiments.__main__ import main
 from experiments.compare import largest_difference, plus_minus, ratios, rounded
 from experiments.figure import Figure, Measured, Point
 from experiments.figures import FIGURES
 from experiments.series import DC, DUAL_PURSUIT, MATCHING_PURSUIT, PERFECT, series
+from experiments.summary import curves, mean, paired
 from tests.experiments.test_figures import written
 
 
 def test_the_results_say_which_figure_was_not_run(tmp_path):
     text = report.write(list(FIGURES.values()), tmp_path).read_text()
-    assert text.count("was **not run**") == len(FIGURES) == 10
+    assert text.count("was **not run**") == len(FIGURES) == 11
 
 
 def curve(points):
@@ -49,18 +53,36 @@ def test_a_value_is_shown_to_the_second_digit_of_its_error(point, text):
     assert plus_minus(point) == text
 
 
-def test_where_the_order_differs_is_said():
+@pytest.mark.parametrize(
+    ("samples", "expected"),
+    [
+        # p = 0.0014, 0.027 and 0.036; one sample has no spread.
+        ([3.0, 2.0, 4.0, 3.5, 2.5, 1.0], True),
+        ([3.0, 2.0, 4.0, 3.5, 2.5, -1.0], False),
+        ([3.0, 2.0, 4.0], False),
+        ([3.0], False),
+    ],
+)
+def test_an_order_is_resolved_by_a_t_test(samples, expected):
+    point = mean(samples)
+    if len(samples) > 1:
+        assert (ttest_1samp(samples, 0.0).pvalue < 0.01) == expected
+    assert learning_curves.resolved(point) is expected
+
+
+def test_every_order_is_listed_with_its_paired_difference_beside_the_papers():
     papers = {"perfect": {1.0: 0.0, 2.0: 80.0}, "dc": {1.0: 0.0, 2.0: 70.0}}
-    same = {
-        PERFECT: curve({1.0: 1.0, 2.0: 30.0}),
-        DC: curve({1.0: 1.0, 2.0: 20.0}),
-        DUAL_PURSUIT: curve({1.0: 1.0, 2.0: 31.0}),
+    samples = {
+        PERFECT: {1.0: [1.0, 1.0], 2.0: [30.0, 32.0]},
+        DC: {1.0: [1.0, 1.0], 2.0: [20.0, 22.00001]},
+        DUAL_PURSUIT: {1.0: [1.0, 1.0], 2.0: [31.0, 22.0]},
     }
-    assert "The order is the paper's" in learning.order(Measured(same), papers, best=max)[2]
-    other = {PERFECT: curve({1.0: 1.0, 2.0: 20.0}), DC: curve({1.0: 1.0, 2.0: 22.0})}
-    line = learning.order(Measured(other), papers, best=max)[2]
-    assert "not the paper's" in line
-    assert "2 apart" in line
+    names = {PERFECT: "perfect", DC: "dc", DUAL_PURSUIT: None}
+    measured = Measured(curves(samples), paired=paired(samples, combinations(samples, 2)))
+    lines = learning_curves.orders(measured, papers, names)
+    assert "| perfect − dc | +10.0000 ± 0.0000 | **yes** | +10 |" in lines
+    assert "| dc − dual pursuit | -5.5 ± 5.5 | no |  |" in lines
+    assert sum("resolved" not in line and "−" in line for line in lines) == 3
 
 
 NEW = series("matching_pursuit", "black", delta=0.3)

@@ -134,16 +134,37 @@ def test_slow_clients_are_served_and_hold_up_nobody(address):
             assert answer["active"] == FAST.active
 
 
-@pytest.mark.parametrize("known", [FAST, THREADED, SLOW], ids=["inline", "thread", "process"])
-def test_half_closed_after_the_request(address, known):
+every_lane = pytest.mark.parametrize(
+    "known", [FAST, THREADED, SLOW], ids=["inline", "thread", "process"]
+)
+
+
+def active_in(answer):
+    """Return the schedule in a whole answer; whatever is less than whole does not parse."""
+    assert answer.startswith(b"HTTP/1.1 200 OK\r\n"), answer
+    return json.loads(answer.partition(b"\r\n\r\n")[2])["active"]
+
+
+@every_lane
+def test_half_closed_before_the_answer(address, known):
     """The whole answer, or none: to close is to go away."""
     for _ in range(10):
         with connected(address) as connection:
             connection.sendall(request(body(known)))
             connection.shutdown(socket.SHUT_WR)
             answer = everything(connection)
-            if answer:
-                assert json.loads(answer.partition(b"\r\n\r\n")[2])["active"] == known.active
+            assert answer == b"" or active_in(answer) == known.active
+
+
+@every_lane
+def test_half_closed_after_the_answer(address, known):
+    """What has been answered arrives in full."""
+    for _ in range(5):
+        with connected(address) as connection:
+            connection.sendall(request(body(known)))
+            assert connection.recv(1, socket.MSG_PEEK)
+            connection.shutdown(socket.SHUT_WR)
+            assert active_in(everything(connection)) == known.active
 
 
 def test_gone_in_the_middle_of_the_body(address):

@@ -10,7 +10,6 @@ import pytest
 
 from app.scheduling import (
     Context,
-    InvalidParameterError,
     InvalidProblemError,
     Problem,
     solve,
@@ -20,10 +19,6 @@ from app.scheduling.conic import solve_conic
 from app.scheduling.kernels.interior_point import FAILED, INFEASIBLE, SOLVED, solve_lifted
 from app.scheduling.schedulers.dc import DcParameters
 from app.scheduling.schedulers.exhaustive import MAX_DEVICES
-from app.scheduling.schedulers.ordered import (
-    ProportionalFairParameters,
-    RoundRobinParameters,
-)
 from app.scheduling.schedulers.sdr import SdrParameters
 from app.scheduling.servability import Servability
 from lab.channels import random_unitary
@@ -348,69 +343,3 @@ def test_servability_is_monotone():
     order = np.random.default_rng(0).permutation(servability.devices)
     answers = [servability.receiver(order[: n + 1]) is not None for n in range(order.size)]
     assert answers == sorted(answers, reverse=True)
-
-
-# Random, round robin, proportional fair
-
-
-def expected_order(problem, algorithm, seed):
-    if algorithm == "random":
-        return np.random.default_rng(seed).permutation(problem.devices)
-    if algorithm == "round_robin":
-        return np.arange(problem.devices)
-    return np.argsort(-np.linalg.norm(problem.channels, axis=0))
-
-
-@pytest.mark.parametrize("algorithm", ORDERED)
-@pytest.mark.parametrize("gamma_db", [-4, -1, 2])
-def test_ordered_schedules_are_the_longest_prefix(algorithm, gamma_db):
-    for seed in range(6):
-        problem = round_of(seed, 4, 16, gamma_db, weighted=True)
-        order = expected_order(problem, algorithm, seed)
-        order = order[within_reach(problem)[order]]
-        active = solve(problem, algorithm, context=Context(seed=seed)).active
-        assert np.array_equal(np.sort(order[: active.size]), active)
-        if active.size < order.size:
-            assert Servability(problem, 100).receiver(order[: active.size + 1]) is None
-
-
-def test_random_follows_the_seed():
-    problem = round_of(0, 3, 12, -2)
-    schedules = {
-        tuple(solve(problem, "random", context=Context(seed=seed)).active) for seed in range(8)
-    }
-    assert len(schedules) > 1
-
-
-def test_round_robin_starts_where_told():
-    problem = round_of(0, 3, 8, -1)
-    device = int(np.flatnonzero(within_reach(problem))[3])
-    for start in (device, device + 8, device + 80):
-        active = solve(problem, "round_robin", RoundRobinParameters(start=start)).active
-        assert device in active
-
-
-def test_proportional_fair_prefers_whoever_is_above_their_average():
-    problem = round_of(0, 3, 8, -1)
-    weakest = np.argmin(np.where(within_reach(problem), np.abs(problem.channels).sum(0), np.inf))
-    averages = np.full(8, 100.0)
-    averages[weakest] = 0.01
-    parameters = ProportionalFairParameters(average_gains=list(averages))
-    assert weakest in solve(problem, "proportional_fair", parameters).active
-
-
-def test_average_gains_must_fit_the_devices():
-    parameters = ProportionalFairParameters(average_gains=(1.0, 2.0))
-    with pytest.raises(InvalidProblemError, match="average_gains"):
-        solve(round_of(0), "proportional_fair", parameters)
-
-
-@pytest.mark.parametrize("gains", [(1.0, 0.0), (-1.0,), (math.inf,), (math.nan,)])
-def test_average_gains_must_be_positive_and_finite(gains):
-    with pytest.raises(InvalidParameterError, match="average_gains"):
-        ProportionalFairParameters(average_gains=gains)
-
-
-def test_start_must_not_be_negative():
-    with pytest.raises(InvalidParameterError, match="start"):
-        RoundRobinParameters(start=-1)

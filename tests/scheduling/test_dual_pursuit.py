@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from app.scheduling.kernels.dual import dual_pursuit
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import Context, DeadlineExceededError, InvalidParameterError
+from app.scheduling.schedulers import dual_pursuit as module
 from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters, select
 from app.scheduling.solver import solve
 from lab.channels import iid_channels
@@ -123,6 +125,24 @@ def test_deadline_before_the_first_set():
     problem = random_problem(np.random.default_rng(12), 6, 20, 0.6)
     with pytest.raises(DeadlineExceededError):
         select(problem, DualPursuitParameters(), Context(stop=np.ones(1, np.bool_)))
+
+
+def test_deadline_after_the_first_set(monkeypatch):
+    """It answers with the best so far, and says that there may be better."""
+    problem = random_problem(np.random.default_rng(12), 6, 20, 0.6)
+    context = Context()
+
+    def interrupted(*arguments):
+        found = dual_pursuit(*arguments)
+        context.stop[0] = True
+        return found
+
+    monkeypatch.setattr(module, "dual_pursuit", interrupted)
+    schedule = solve(problem, "dual_pursuit", context=context)
+    assert schedule.stopped == "deadline"
+    assert schedule.active.size
+    monkeypatch.undo()
+    assert solve(problem, "dual_pursuit").stopped == "converged"
 
 
 def test_no_deadline_where_nobody_can_be_served():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from app.scheduling.kernels.eigen import principal_eigenvector
-from app.scheduling.kernels.gram import reweigh
+from app.scheduling.kernels.gram import aligned_sum, reweigh
 from lab.channels import iid_channels, random_unitary
 
 
@@ -32,9 +32,10 @@ def test_agrees_with_lapack(size, scale):
         assert np.vdot(vector, matrix @ vector).real == pytest.approx(values[-1], rel=1e-12)
 
 
-def test_leaves_an_eigenvector_that_is_not_the_principal_one():
+@pytest.mark.parametrize("largest", [2.0, 1.01, 1 + 1e-4, 1 + 1e-5])
+def test_leaves_an_eigenvector_that_is_not_the_principal_one(largest):
     # The start is exact for eigenvalue 1 and has no part in the principal eigenvector at all.
-    vector = principal(np.diag([1.0, 2.0, 0.5]), [1, 0, 0])
+    vector = principal(np.diag([1.0, largest, 0.5]), [1, 0, 0])
     np.testing.assert_allclose(np.abs(vector), [0, 1, 0], atol=1e-9)
 
 
@@ -59,6 +60,24 @@ def test_repeated_eigenvalue_gives_the_closest_principal_vector():
 
 def test_zero_matrix_keeps_the_start():
     np.testing.assert_array_equal(principal(np.zeros((3, 3)), [0, 1, 0]), [0, 1, 0])
+
+
+def test_aligned_channels_never_cancel_and_their_phases_do_not_matter():
+    rng = np.random.default_rng(11)
+    for _ in range(20):
+        rows = iid_channels(rng, 7, 3)
+        total = np.zeros(3, complex)
+        for row in rows:
+            overlap = np.vdot(row, total)
+            total = total + row * (overlap / abs(overlap) if overlap else 1)
+        assert np.linalg.norm(total) ** 2 >= (np.abs(rows) ** 2).sum()
+        turned = rows * np.exp(2j * np.pi * rng.uniform(size=(7, 1)))
+        for given in (rows, turned):
+            found = aligned_sum(given)
+            assert np.linalg.norm(found) == pytest.approx(1)
+            overlap = abs(np.vdot(found, total)) / np.linalg.norm(total)
+            assert overlap == pytest.approx(1, abs=1e-9)
+    np.testing.assert_array_equal(aligned_sum(np.zeros((2, 3), complex)), [1, 0, 0])
 
 
 def test_reweighed_gram_is_the_weighted_sum_even_after_cancellation():

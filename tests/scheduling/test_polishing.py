@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from app.scheduling.kernels.least_norm import minimise_norm, scaled_rows, sweep
+from app.scheduling import polishing, solve
+from app.scheduling.kernels.least_norm import minimise_norm, sweep
 from app.scheduling.polishing import polish
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import Context
 from app.scheduling.schedulers.matching_pursuit import MatchingPursuitParameters, select
 from lab.channels import iid_channels
-
-NEVER = np.zeros(1, np.bool_)
 
 
 def level_of(problem, receiver, active):
@@ -46,26 +45,13 @@ def test_sweeps_solve_the_convex_problem(antennas, devices):
     assert np.linalg.norm(found) == pytest.approx(np.linalg.norm(exact), rel=1e-5)
 
 
-def test_minimise_norm_never_lowers_the_level():
-    rng = np.random.default_rng(1)
-    for _ in range(30):
-        channels = iid_channels(rng, 4, 12)
-        start = iid_channels(rng, 4, 1)[:, 0]
-        found = start.copy()
-        minimise_norm(
-            scaled_rows(channels, np.ones(12)), np.arange(12), found, 1e-6, 100_000, NEVER
-        )
-        before = np.abs(start.conj() @ channels).min() / np.linalg.norm(start)
-        assert np.abs(found.conj() @ channels).min() / np.linalg.norm(found) >= before
-
-
-@pytest.mark.parametrize("csi_error", [0.0, 0.1])
+# The third is another scale for every device: without its own floor, one of them would be lost.
+@pytest.mark.parametrize("csi_error", [0.0, 0.1, np.linspace(0, 0.8, 12)], ids=["0", "0.1", "each"])
 def test_polishing_never_worsens(csi_error):
     rng = np.random.default_rng(2)
     for _ in range(40):
-        problem = Problem(
-            iid_channels(rng, 4, 12), rng.uniform(0.5, 1.5, 12), 2.0, csi_error=csi_error
-        )
+        weights = rng.uniform(0.5, 1.5, 12)
+        problem = Problem(iid_channels(rng, 4, 12), weights, 2.0, csi_error=csi_error)
         selection = select(problem, MatchingPursuitParameters(), Context())
         if not selection.active.any():
             continue
@@ -111,6 +97,58 @@ def test_polishing_from_the_best_grid_point_is_as_good_as_the_grid(csi_error):
         receiver, active = polish(problem, grid[:, best], np.ones(4, np.bool_), tolerance=1e-8)
         reached = level_of(problem, receiver, active)
         assert levels[best] * (1 - 1e-9) <= reached <= levels[best] * 1.02
+
+
+@pytest.mark.parametrize("csi_error", [0.0, 0.1])
+def test_visits_are_bounded_across_levels_and_joins(monkeypatch, csi_error):
+    """Every minimisation gets what the ones before it have left."""
+    calls, most = [], 2000
+
+    def counted(rows, members, receiver, tolerance, limit, stop):
+        visits = minimise_norm(rows, members, receiver, tolerance, limit, stop)
+        calls.append((limit, visits, members.size))
+        return visits
+
+    monkeypatch.setattr(polishing, "minimise_norm", counted)
+    rng = np.random.default_rng(5)
+    with_joins = exhausted = 0
+    for _ in range(100):
+        problem = Problem(
+            iid_channels(rng, 4, 24), rng.uniform(0.5, 1.5, 24), 1.0, csi_error=csi_error
+        )
+        selection = select(problem, MatchingPursuitParameters(), Context())
+        calls.clear()
+        polish(problem, selection.receiver, selection.active, most_visits=most)
+        spent = 0
+        for limit, visits, _ in calls:
+            assert limit <= most - spent
+            spent += visits
+        with_joins += len({size for _, _, size in calls}) > 1
+        exhausted += spent >= most
+    assert with_joins >= 10
+    assert exhausted
+
+
+def test_stop_ends_polishing_at_once():
+    rng = np.random.default_rng(6)
+    problem = Problem(iid_channels(rng, 4, 12), np.ones(12), 0.01)
+    start = iid_channels(rng, 4, 1)[:, 0]
+    receiver, active = polish(problem, start, np.ones(12, np.bool_), np.ones(1, np.bool_))
+    assert active.all()
+    np.testing.assert_allclose(receiver, start / np.linalg.norm(start))
+
+
+@pytest.mark.parametrize("algorithm", ["all_devices", "sdr"])
+def test_an_interrupted_polish_says_so(algorithm):
+    """These do not look at the stop flag: what stopped is the polishing."""
+    problem = Problem(iid_channels(np.random.default_rng(7), 4, 8), np.ones(8), 2.0)
+    for stopped, polished, expected in (
+        (True, True, "deadline"),
+        (True, False, "converged"),
+        (False, True, "converged"),
+    ):
+        context = Context(stop=np.array([stopped]))
+        assert solve(problem, algorithm, context=context, polish=polished).stopped == expected
 
 
 def test_nobody_active_is_left_alone():

@@ -1,5 +1,7 @@
 """Verification must catch every broken formula."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -50,6 +52,26 @@ BROKEN = {
 def test_a_broken_formula_is_caught(problem, schedule, formula):
     with pytest.raises(VerificationError, match=formula):
         verify(problem, schedule._replace(**BROKEN[formula](schedule)))
+
+
+def test_a_device_that_just_misses_the_tolerance_is_caught(problem, schedule):
+    responses = np.abs(schedule.receiver.conj() @ problem.channels)[schedule.active]
+    exact = (problem.weights[schedule.active] / responses).max() ** 2
+    for share, right in ((1 + 1e-6, True), (1.0, True), (1 - 1e-6, False)):
+        told = replace(problem, gamma=exact * share)
+        if right:
+            verify(told, schedule)
+        else:
+            with pytest.raises(VerificationError, match="beyond the tolerance"):
+                verify(told, schedule)
+
+
+def test_a_single_device_that_should_be_silent_is_caught(problem, schedule):
+    for device in set(range(problem.devices)) - set(schedule.active.tolist()):
+        scalars = schedule.transmit_scalars.copy()
+        scalars[device] = 1e-3
+        with pytest.raises(VerificationError, match="inactive"):
+            verify(problem, schedule._replace(transmit_scalars=scalars))
 
 
 def test_a_device_beyond_the_tolerance_is_caught(problem, schedule):

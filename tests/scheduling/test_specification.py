@@ -61,6 +61,7 @@ def test_the_warm_start_is_a_copy_that_nobody_can_change():
 def test_every_option_matters_and_reaches_the_solver():
     receiver = np.exp(1j * np.arange(4))
     options = {"seed": 3, "warm_start": receiver, "coordination": "mmse", "polish": True}
+    options |= {"bound": True, "bound_ms": 500.0}
     assert options.keys() == {item.name for item in fields(SolveSpec)[2:]}
     found = solve_specified(PROBLEM, spec_of(**options))
     context = Context(seed=3, warm_start=receiver)
@@ -71,10 +72,26 @@ def test_every_option_matters_and_reaches_the_solver():
         context,
         coordination="mmse",
         polish=True,
+        bound=True,
     )
     np.testing.assert_array_equal(found.transmit_scalars, expected.transmit_scalars)
+    assert found.upper_bound == expected.upper_bound >= found.active.size
     plain = solve_specified(PROBLEM, spec_of())
     assert not np.array_equal(found.transmit_scalars, plain.transmit_scalars)
+    assert plain.upper_bound is None
+
+
+@pytest.mark.parametrize(("milliseconds", "bound"), [(5.0, False), (0.0, True), (np.nan, True)])
+def test_the_time_for_a_bound_is_checked(milliseconds, bound):
+    with pytest.raises(InvalidProblemError, match=r"needs bound|positive") as caught:
+        spec_of(bound=bound, bound_ms=milliseconds)
+    assert caught.value.field == "bound_ms"
+
+
+def test_there_is_no_bound_with_a_surface():
+    with pytest.raises(InvalidProblemError, match="surface") as caught:
+        spec_of(bound=True).require_suited(IRS)
+    assert caught.value.field == "bound"
 
 
 IRS = IrsProblem(
@@ -93,7 +110,19 @@ FULL = Problem(PROBLEM.channels, np.arange(1.0, 10.0), 0.5, 2.0, 3.0, np.full(9,
 
 
 @pytest.mark.parametrize(
-    "value", [FULL, IRS, spec_of(seed=3, warm_start=np.ones(4), coordination="mmse", polish=True)]
+    "value",
+    [
+        FULL,
+        IRS,
+        spec_of(
+            seed=3,
+            warm_start=np.ones(4),
+            coordination="mmse",
+            polish=True,
+            bound=True,
+            bound_ms=5.0,
+        ),
+    ],
 )
 def test_nothing_is_lost_on_the_way_to_a_solver_process(value):
     arrived = pickle.loads(pickle.dumps(value))

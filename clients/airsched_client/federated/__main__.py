@@ -12,6 +12,7 @@ from airsched_client.federated.experiment import PERFECT, Experiment, Record
 from airsched_client.federated.loop import compare
 from airsched_client.federated.partition import PartitionParameters
 from airsched_client.federated.tasks import TASKS
+from airsched_client.federated.traces import Trace
 from airsched_client.federated.waiting import Patience
 from airsched_client.models import Algorithm
 
@@ -96,10 +97,10 @@ def _run(
         )
 
 
-def _too_large(algorithm: Algorithm, asked: argparse.Namespace) -> str:
+def _too_large(algorithm: Algorithm, network: NetworkParameters) -> str:
     """Return in words that the network is too large for ``algorithm``, or nothing."""
     for what, most in (("devices", algorithm.max_devices), ("elements", algorithm.max_elements)):
-        if most is not None and getattr(asked, what) > most:
+        if most is not None and getattr(network, what) > most:
             return f"it takes at most {most} {what}"
     return ""
 
@@ -107,6 +108,7 @@ def _too_large(algorithm: Algorithm, asked: argparse.Namespace) -> str:
 def _experiment(
     asked: argparse.Namespace, scheduler: SchedulerClient, patience: Patience, console: Console
 ) -> Experiment:
+    network = _network(asked)
     policies = list(asked.policies)
     if _EVERY in policies:
         route = "/schedule/irs" if asked.elements else "/schedule"
@@ -114,7 +116,7 @@ def _experiment(
         for algorithm in patience.ask(scheduler.algorithms):
             if route not in algorithm.endpoints:
                 continue
-            if too_large := _too_large(algorithm, asked):
+            if too_large := _too_large(algorithm, network):
                 console.print(f"without {algorithm.name}: {too_large}")
             else:
                 offered.append(algorithm.name)
@@ -130,17 +132,28 @@ def _experiment(
         noise_variance=asked.noise_variance,
         coordination=asked.coordination,
         polish=asked.polish,
-        network=NetworkParameters(
-            devices=asked.devices,
-            antennas=asked.antennas,
-            elements=asked.elements,
-            csi_error=asked.csi_error,
-        ),
+        network=network,
         partition=PartitionParameters(label_concentration=asked.label_concentration),
+        channels=None if asked.channels is None else str(asked.channels),
         data=None if asked.data is None else str(asked.data),
         samples=asked.samples,
         epochs=asked.epochs,
     )
+
+
+def _network(asked: argparse.Namespace) -> NetworkParameters:
+    """Return the network; K and N are as asked, or else those of the trace."""
+    chosen = {"elements": asked.elements, "csi_error": asked.csi_error}
+    trace = None if asked.channels is None else Trace.open(asked.channels)
+    if trace is not None:
+        trace.require(asked.power, asked.noise_variance)
+    for name in ("devices", "antennas"):
+        wanted = getattr(asked, name)
+        if trace is not None and wanted not in (None, getattr(trace, name)):
+            raise ValueError(f"{trace.path} has {getattr(trace, name)} {name}: leave out --{name}")
+        if trace is not None or wanted is not None:
+            chosen[name] = wanted if trace is None else getattr(trace, name)
+    return NetworkParameters(**chosen)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -173,8 +186,9 @@ def _parser() -> argparse.ArgumentParser:
         default=usual.coherence,
         help="rounds between changes of the fading",
     )
-    add("--devices", type=int, default=network.devices, help="K")
-    add("--antennas", type=int, default=network.antennas, help="N")
+    add("--channels", type=Path, help="a trace, .npz, in place of the paper's network")
+    add("--devices", type=int, help=f"K; None for {network.devices}, or as in the trace")
+    add("--antennas", type=int, help=f"N; None for {network.antennas}, or as in the trace")
     add("--elements", type=int, default=network.elements, help="M of a reflecting surface")
     add("--power", type=float, default=usual.power, help="P")
     add("--noise-variance", type=float, default=usual.noise_variance, help="σ²")

@@ -46,6 +46,10 @@ class Experiment:
         As the service takes them.
     network, partition
         The positions of the devices, and their data.
+    channels
+        A trace to take the channels from, in place of the network: see
+        :mod:`airsched_client.federated.traces`. Seed s begins where seed s − 1 ends, and after its
+        last round the trace starts again.
     data, samples, epochs
         The task's data folder, number of training samples and local epochs; None for its defaults.
     """
@@ -62,6 +66,7 @@ class Experiment:
     polish: bool = False
     network: NetworkParameters = field(default_factory=NetworkParameters)
     partition: PartitionParameters = field(default_factory=PartitionParameters)
+    channels: str | None = None
     data: str | None = None
     samples: int | None = None
     epochs: int | None = None
@@ -75,6 +80,8 @@ class Experiment:
             raise ValueError("seeds must be at least 0")
         if self.power <= 0 or self.noise_variance <= 0:
             raise ValueError("power and noise_variance must be positive")
+        if self.channels is not None and self.network.elements:
+            raise ValueError("a trace has no reflecting surface: leave out elements")
 
     @staticmethod
     def algorithm(policy: str) -> dict[str, Any]:

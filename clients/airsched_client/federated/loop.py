@@ -7,6 +7,11 @@ send θ_k − θ, and the new global model is
 
 When nobody can be served, the model is unchanged. A reflecting surface is tuned by the service, and
 the updates go through the tuned channel H(μ).
+
+**Only trained parameters go over the air.** Statistics that evaluating a model takes, such as those
+of batch normalisation, belong to one set of weights. The devices in S measure them at the new θ and
+send them digitally, without noise; the server uses their weighted mean. Over the air they would
+also set the scale s of the round, and drown the updates in noise: they are far larger.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,19 +23,18 @@ from numpy.typing import NDArray
 
 from airsched_client.client import SchedulerClient
 from airsched_client.federated.air import aggregate
-from airsched_client.federated.channels import Channels, Network
+from airsched_client.federated.channels import Channels
 from airsched_client.federated.checkpoint import Results
 from airsched_client.federated.experiment import PERFECT, Experiment, Record, Run
+from airsched_client.federated.fading import Fading, NetworkFading, TraceFading
 from airsched_client.federated.partition import aggregation_weights, partition
+from airsched_client.federated.streams import Purpose, stream
 from airsched_client.federated.tasks import Task, build
 from airsched_client.federated.waiting import Patience
 from airsched_client.models import IrsSchedule, Schedule
-from airsched_client.options import ScheduleOptions
+from airsched_client.options import RoundOptions
 
 Real = NDArray[np.float64]
-
-_NETWORK, _PARTITION, _MODEL, _FADING, _TRAINING, _AIR = range(6)
-"""Purposes of the streams of random numbers."""
 
 
 def compare(
@@ -75,7 +79,7 @@ def compare(
         if len(done) == experiment.rounds:
             continue
         setting = Setting(experiment, task, run.seed)
-        model = results.model() if done else task.initial(_stream(run.seed, _MODEL))
+        model = results.model() if done else task.initial(stream(run.seed, Purpose.MODEL))
         while len(done) < experiment.rounds:
             model, record = setting.round(run, model, done, scheduler, patience or Patience())
             results.add(record, model)
@@ -97,12 +101,12 @@ class Setting:
 
     def __init__(self, experiment: Experiment, task: Task, seed: int) -> None:
         self._experiment, self._task, self._seed = experiment, task, seed
-        self._network = Network(experiment.network, _stream(seed, _NETWORK))
+        self._fading = _fading(experiment, seed)
         self._parts = partition(
             task.labels,
             experiment.network.devices,
             experiment.partition,
-            _stream(seed, _PARTITION),
+            stream(seed, Purpose.PARTITION),
         )
         self.weights: Real = aggregation_weights([part.size for part in self._parts])
 
@@ -135,8 +139,7 @@ class Setting:
             updates = self._train(model, active, losses, number)
             model = model + self.weights @ updates / self.weights.sum()
         else:
-            fading = number // self._experiment.coherence
-            channels = self._network.fade(_stream(self._seed, _FADING, fading))
+            channels = self._fading.channels(number // self._experiment.coherence)
             schedule = patience.ask(lambda: self._schedule(run, channels, before, scheduler))
             through = channels.direct
             if isinstance(schedule, IrsSchedule):
@@ -150,10 +153,10 @@ class Setting:
                     self.weights,
                     updates,
                     self._experiment.noise_variance,
-                    _stream(self._seed, _AIR, number),
+                    stream(self._seed, Purpose.AIR, number),
                 )
                 model, measured = model + received.mean, received.measured_error
-        found = self._task.evaluate(model)
+        found = self._evaluate(model, active, before)
         return model, Record(
             run.policy,
             run.gamma_db,
@@ -162,16 +165,14 @@ class Setting:
             tuple(active.tolist()),
             expected,
             _finite(measured),
-            found.accuracy,
-            _finite(found.loss),
-            _finite(found.train_loss),
+            *found,
         )
 
     def _schedule(
         self, run: Run, channels: Channels, before: Sequence[Record], scheduler: SchedulerClient
     ) -> Schedule:
         experiment = self._experiment
-        options = ScheduleOptions(
+        options = RoundOptions(
             weights=self.weights,
             algorithm=self._algorithm(run.policy, before),
             gamma_db=run.gamma_db,
@@ -195,7 +196,7 @@ class Setting:
             start = sum(max(len(record.active), 1) for record in before)
             return {"start": start % self.weights.size, **algorithm}
         if algorithm["name"] == "proportional_fair":
-            return {"average_gains": self._network.average_gains().tolist(), **algorithm}
+            return {"average_gains": self._fading.average_gains().tolist(), **algorithm}
         return algorithm
 
     def _train(
@@ -204,16 +205,46 @@ class Setting:
         """Return the updates of the active devices, (|S|, D)."""
         updates = np.empty((active.size, model.size))
         for row, device in enumerate(active.tolist()):
-            rng = _stream(self._seed, _TRAINING, number, device)
+            rng = stream(self._seed, Purpose.TRAINING, number, device)
             updates[row] = self._task.train(model, self._parts[device], losses, rng) - model
         return updates
+
+    def _evaluate(
+        self, model: Real, active: NDArray[np.int64], before: Sequence[Record]
+    ) -> tuple[float, float | None, float | None]:
+        """Return accuracy, loss and training loss; the active devices measure the statistics."""
+        if not active.size and before:
+            # The model is as it was, and nobody has measured anything new.
+            return before[-1].accuracy, before[-1].loss, before[-1].train_loss
+        statistics = None
+        if active.size:
+            measured = [
+                self._task.statistics(
+                    model,
+                    self._parts[device],
+                    stream(self._seed, Purpose.STATISTICS, len(before), device),
+                )
+                for device in active.tolist()
+            ]
+            statistics = np.average(measured, axis=0, weights=self.weights[active])
+        found = self._task.evaluate(model, statistics)
+        return found.accuracy, _finite(found.loss), _finite(found.train_loss)
+
+
+def _fading(experiment: Experiment, seed: int) -> Fading:
+    """Return the channels of a seed; each seed plays another part of a trace."""
+    if experiment.channels is None:
+        return NetworkFading(experiment.network, seed)
+    start = seed * -(-experiment.rounds // experiment.coherence)
+    fading = TraceFading(experiment.channels, start, experiment.power, experiment.noise_variance)
+    if fading.devices != experiment.network.devices:
+        raise ValueError(
+            f"{experiment.channels} has {fading.devices} devices,"
+            f" the experiment {experiment.network.devices}"
+        )
+    return fading
 
 
 def _finite(value: float | None) -> float | None:
     """Return ``value``, or None if JSON cannot represent it."""
     return value if value is not None and np.isfinite(value) else None
-
-
-def _stream(seed: int, purpose: int, *numbers: int) -> np.random.Generator:
-    """Return an independent generator: no run depends on draws for another."""
-    return np.random.default_rng([seed, purpose, *numbers])

@@ -24,6 +24,7 @@ Real = NDArray[np.float64]
 
 _COLORS = {
     PERFECT: "black",
+    "fedavg": "black",
     "dual_pursuit": "tab:red",
     "matching_pursuit": "tab:blue",
     "sdr": "tab:green",

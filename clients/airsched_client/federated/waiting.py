@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from airsched_client._retry import backoff
-from airsched_client.errors import AirschedError, AnswerTimeoutError
+from airsched_client.errors import AirschedError, AnswerTimeoutError, DeadlineError
 
 Answer = TypeVar("Answer")
 
@@ -20,8 +20,8 @@ class Patience:
     """Repeats a call while the service is down.
 
     It repeats what the client would (:mod:`airsched_client._retry`), with the same back-off, for as
-    long as told. It also repeats a call that timed out: unlike the client's caller, the loop has
-    the time.
+    long as told. It also repeats a call that timed out or missed its deadline, as under load:
+    unlike the client's caller, the loop has the time.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Patience:
             try:
                 return question()
             except AirschedError as error:
-                if not (error.retryable or isinstance(error, AnswerTimeoutError)):
+                if not (error.retryable or isinstance(error, (AnswerTimeoutError, DeadlineError))):
                     raise
                 left = began + self.total - self.clock()
                 if left <= 0:

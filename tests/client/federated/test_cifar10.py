@@ -1,11 +1,18 @@
 """The paper's network in torch, where torch is installed."""
 
+import pickle
+
 import numpy as np
 import pytest
 
+from airsched_client import SchedulerClient
+from airsched_client.federated import loop
+from airsched_client.federated.channels import NetworkParameters
+from airsched_client.federated.experiment import PERFECT, Experiment, Run
+from airsched_client.federated.waiting import Patience
 from tests.client.federated.test_tasks import batches
 
-torch = pytest.importorskip("torch", reason="torch comes with the cifar extra, which is not in dev")
+torch = pytest.importorskip("torch", reason="torch comes with the cifar extra")
 
 from airsched_client.federated.tasks import build  # noqa: E402
 from airsched_client.federated.tasks.cifar10 import (  # noqa: E402
@@ -16,6 +23,9 @@ from airsched_client.federated.tasks.cifar10 import (  # noqa: E402
     learning_rate,
 )
 from airsched_client.federated.tasks.cifar10_data import read  # noqa: E402
+
+# Two threads wait for each other where other processes run.
+torch.set_num_threads(1)
 
 
 @pytest.fixture
@@ -35,39 +45,125 @@ def test_layers_are_the_papers():
     assert network(torch.zeros(2, 3, 32, 32)).shape == (2, 10)
 
 
-def test_vector_and_network_are_the_same_thing():
+def test_a_narrower_network_has_a_share_of_the_filters():
+    network = _network(0.5)
+    convolutions = [layer for layer in network if isinstance(layer, torch.nn.Conv2d)]
+    assert [layer.out_channels for layer in convolutions] == [16, 16, 32, 32, 64, 64, 128, 128]
+    assert network(torch.zeros(2, 3, 32, 32)).shape == (2, 10)
+
+
+def test_vector_holds_the_parameters_and_nothing_else():
     one, other = _network(), _network()
     one.train()(torch.randn(16, 3, 32, 32))
-    _load(other, _to_vector(one))
-    images = torch.randn(4, 3, 32, 32)
-    torch.testing.assert_close(one.eval()(images), other.eval()(images))
     vector = _to_vector(one)
-    parameters = sum(parameter.numel() for parameter in one.parameters())
-    assert vector.size == parameters + 2 * sum([32, 32, 64, 64, 128, 128, 256, 256])
+    assert vector.size == sum(parameter.numel() for parameter in one.parameters())
+    _load(other, vector)
+    images = torch.randn(4, 3, 32, 32)
+    for layer in one:
+        if isinstance(layer, torch.nn.BatchNorm2d):
+            layer.reset_running_stats()
+    torch.testing.assert_close(one.eval()(images), other.eval()(images))
 
 
-def test_batch_statistics_of_two_devices_are_those_of_their_data_together():
+def test_statistics_of_two_devices_are_those_of_their_images_together(tmp_path):
+    batches(tmp_path / "cifar-10-batches-py", per_batch=8)
+    task = Cifar10(tmp_path)
     rng = np.random.default_rng(0)
-    # The first layer's statistics of two devices with very different images, weights 1 and 3.
-    first, second = rng.normal(-2, 1, (100, 32)), rng.normal(3, 2, (300, 32))
-    networks = [_network(), _network()]
-    for network, values in zip(networks, (first, second), strict=True):
-        network[1].running_mean.copy_(torch.from_numpy(values.mean(axis=0)))
-        network[1].running_var.copy_(torch.from_numpy(values.var(axis=0)))
-    vectors = [_to_vector(network) for network in networks]
-    pooled = _network()
-    _load(pooled, np.average(vectors, axis=0, weights=[1, 3]))
-    together = np.concatenate([first, second])
-    np.testing.assert_allclose(pooled[1].running_mean, together.mean(axis=0), rtol=1e-5)
-    np.testing.assert_allclose(pooled[1].running_var, together.var(axis=0), rtol=1e-5)
-
-
-def test_noise_never_makes_a_variance_negative():
+    model = task.initial(rng)
+    devices = (np.arange(10), np.arange(10, 40))
+    found = [task.statistics(model, samples, rng) for samples in devices]
+    task.evaluate(model, np.average(found, axis=0, weights=[10, 30]))
+    # The first layer by hand, on the images of both.
     network = _network()
-    vector = _to_vector(network)
-    vector[-512:] = -1.0
-    _load(network, vector)
-    assert network.eval()(torch.randn(2, 3, 32, 32)).isfinite().all()
+    _load(network, model)
+    images = read(tmp_path).images / 1.0
+    centre, spread = (f(axis=(0, 2, 3), keepdims=True) for f in (images.mean, images.std))
+    with torch.no_grad():
+        values = network[0](torch.from_numpy((images - centre) / spread).float()).numpy()
+    layer = task._network[1]
+    np.testing.assert_allclose(layer.running_mean, values.mean(axis=(0, 2, 3)), atol=1e-4)
+    np.testing.assert_allclose(layer.running_var, values.var(axis=(0, 2, 3)), rtol=1e-3)
+
+
+def pictures(folder):
+    """Write 500 training and 2000 test images, each its class's pattern under noise."""
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    patterns = np.kron(rng.standard_normal((10, 3, 8, 8)), np.ones((4, 4)))
+    for name in [*(f"data_batch_{n}" for n in range(1, 6)), "test_batch"]:
+        labels = rng.integers(0, 10, 2000 if name == "test_batch" else 100)
+        noise = 60 * rng.standard_normal((labels.size, 3, 32, 32))
+        pixels = (128 + 40 * patterns[labels] + noise).clip(0, 255).astype(np.uint8)
+        content = {b"labels": labels.tolist(), b"data": pixels.reshape(labels.size, -1)}
+        (folder / name).write_bytes(pickle.dumps(content))
+
+
+@pytest.fixture
+def learning(tmp_path):
+    """Return a task that is learnt in seconds, and its setting: ten devices of unlike classes."""
+    pictures(tmp_path / "cifar-10-batches-py")
+    task = Cifar10(tmp_path, epochs=1, batch_size=10, learning_rate=0.02, width=0.125)
+    network = NetworkParameters(devices=10, antennas=3)
+    return task, loop.Setting(Experiment(policies=(PERFECT,), network=network), task, 1)
+
+
+def test_statistics_belong_to_the_mean_of_the_weights(learning):
+    task, setting = learning
+    model, done = task.initial(np.random.default_rng(0)), []
+    for _ in range(3):
+        model, record = setting.round(Run(PERFECT, None, 1), model, done, None, None)
+        done.append(record)
+    # Estimated anew as torch does, over batches of all training images.
+    network = _network(0.125)
+    _load(network, model)
+    for layer in network:
+        if isinstance(layer, torch.nn.BatchNorm2d):
+            layer.momentum = None
+    order = torch.randperm(500, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        for batch in order.split(100):
+            network.train()(task._normalised(task._images[batch]))
+        logits = network.eval()(task._normalised(task._test_images))
+    right = (logits.argmax(1) == task._test_targets).double().mean()
+    loss = torch.nn.functional.cross_entropy(logits, task._test_targets)
+    assert record.accuracy == pytest.approx(float(right), abs=0.01)
+    assert record.loss == pytest.approx(float(loss), abs=0.02)
+    # It has learnt, or it would not matter how it is evaluated.
+    assert record.accuracy > 0.4
+
+
+def test_the_scale_of_the_air_is_that_of_the_parameters(learning, service_url, monkeypatch):
+    task, _ = learning
+    sent = []
+
+    def listening(channels, schedule, weights, updates, noise_variance, rng):
+        received = aggregate(channels, schedule, weights, updates, noise_variance, rng)
+        sent.append((schedule.active, received.scale))
+        return received
+
+    aggregate = loop.aggregate
+    monkeypatch.setattr(loop, "aggregate", listening)
+    run = Run("dual_pursuit", 20.0, 1)
+    experiment = Experiment(
+        policies=(run.policy,), network=NetworkParameters(devices=10, antennas=3)
+    )
+    setting = loop.Setting(experiment, task, 1)
+    start = task.initial(np.random.default_rng(0))
+    with SchedulerClient(service_url) as scheduler:
+        setting.round(run, start, [], scheduler, Patience())
+    ((active, scale),) = sent
+    network = _network(0.125)
+    sizes = []
+    for device in active.tolist():
+        rng = np.random.default_rng([1, 4, 0, device])
+        trained = task.train(start, setting._parts[device], [], rng)
+        _load(network, trained)
+        after = [parameter.detach().double().numpy() for parameter in network.parameters()]
+        _load(network, start)
+        before = [parameter.detach().double().numpy() for parameter in network.parameters()]
+        moved = [np.ravel(x - y) for x, y in zip(after, before, strict=True)]
+        sizes.append(np.sqrt(np.mean(np.concatenate(moved) ** 2)))
+    assert scale == pytest.approx(max(sizes), rel=1e-5)
 
 
 def test_training_repeats_itself_and_learns(task):

@@ -116,8 +116,11 @@ def test_fading_stays_for_the_coherence(scheduler, tmp_path):
         samples=120,
         epochs=1,
     )
-    errors = [record.computation_error for record in compare(experiment, scheduler, tmp_path)]
+    records = compare(experiment, scheduler, tmp_path)
+    errors = [record.computation_error for record in records]
     assert errors[0] == errors[1] != errors[2] == errors[3] != errors[4]
+    # The noise is another one all the same.
+    assert records[0].measured_error != pytest.approx(records[1].measured_error, rel=1e-6)
     with pytest.raises(ValueError, match="coherence"):
         Experiment(coherence=0)
 
@@ -191,6 +194,23 @@ def test_the_stateless_service_is_told_of_earlier_rounds(scheduler, tmp_path):
             np.testing.assert_array_equal(
                 listening.asked[number][0], listening.asked[number + 4 * policy][0]
             )
+
+
+def test_round_robin_goes_on_after_a_round_without_anyone(scheduler, tmp_path):
+    """Otherwise the same device, out of reach, would come first forever."""
+    experiment = Experiment(
+        policies=("round_robin",),
+        gammas_db=(-80.0,),
+        rounds=8,
+        network=SMALL.network,
+        samples=120,
+        epochs=1,
+    )
+    listening = Listening(scheduler)
+    records = compare(experiment, listening, tmp_path)
+    assert not any(record.active for record in records)
+    starts = [options["algorithm"]["start"] for _, options in listening.asked]
+    assert starts == [0, 1, 2, 3, 4, 5, 0, 1]
 
 
 def test_wrong_estimates_are_scheduled_and_the_true_channels_transmit(scheduler, tmp_path):
@@ -312,6 +332,9 @@ class Fragile(httpx.BaseTransport):
             raise httpx.ConnectError("refused", request=request)
         if self.manner == "silent":
             raise httpx.ReadTimeout("silence", request=request)
+        if self.manner == "late":
+            problem = {"type": "urn:airsched:problem:deadline-passed", "retryable": False}
+            return httpx.Response(504, json=problem)
         status = {"overloaded": 503, "behind a gateway": 502, "slow gateway": 504}[self.manner]
         return httpx.Response(status, json={"detail": "not now"}, headers={"Retry-After": "7"})
 
@@ -323,6 +346,7 @@ WAYS_TO_BE_DOWN = {
     "unreachable": 0,
     "silent": 0,
     "slow gateway": 0,
+    "late": 0,
     "overloaded": 7,
     "behind a gateway": 7,
 }

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -103,12 +104,18 @@ def test_the_demonstration_can_be_interrupted(tmp_path, how):
         stdout=subprocess.DEVNULL,
         start_new_session=True,
     )
-    give_up = time.monotonic() + 60
-    while not (tmp_path / "checkpoint.npz").exists():
-        assert time.monotonic() < give_up
-        time.sleep(0.02)
-    process.send_signal(how)
-    assert process.wait(20) == 130
-    # The service was in the session that it started: nobody is left there.
-    with pytest.raises(ProcessLookupError):
-        os.killpg(process.pid, 0)
+    try:
+        give_up = time.monotonic() + 60
+        while not (tmp_path / "checkpoint.npz").exists():
+            assert time.monotonic() < give_up
+            time.sleep(0.02)
+        process.send_signal(how)
+        assert process.wait(20) == 130
+        # The service was in the session that it started: nobody is left there.
+        with pytest.raises(ProcessLookupError):
+            os.killpg(process.pid, 0)
+    finally:
+        # If the test failed: the service must not disturb later ones.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

@@ -94,7 +94,7 @@ def test_unknown_tasks_and_missing_data(tmp_path):
         build("no_such")
     with pytest.raises(FileNotFoundError, match=r"data_batch_1.*unpack"):
         read(tmp_path)
-    assert set(TASKS) == {"digits", "regression", "cifar10"}
+    assert set(TASKS) == {"digits", "regression", "cifar10", "patches"}
     assert build("regression", samples=64).labels.size == 64
 
 
@@ -178,5 +178,6 @@ def test_cifar10_without_torch_says_what_to_install(tmp_path):
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "airsched-client[cifar]" in result.stderr
-    with pytest.raises(ValueError, match="folder"):
-        build("cifar10")
+    for name in ("cifar10", "patches"):
+        with pytest.raises(ValueError, match=f"{name} needs its data: pass the folder"):
+            build(name)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.scheduling.irs.phases import POLICIES, PhaseGrid
 from app.scheduling.kernels import surface as kernels
-from app.scheduling.kernels.joint_level import raise_level
+from app.scheduling.kernels.joint_level import ascend, climb, raise_level, soft_level
 from app.scheduling.kernels.pursuit import principal_receiver
 from lab.channels import iid_channels
 from lab.oracles import plain_joint_pursuit
@@ -56,6 +56,22 @@ def test_no_update_lowers_the_objective(policy, seed, bits):
         before = sum_of_gains(problem, receiver, weights, phases)
         assert before >= after * (1 - 1e-9)
         kernels.respond(surface, receiver, phases, responses)
+
+
+@settings(deadline=None, max_examples=50)
+@given(seed=st.integers(0, 2**32), bits=st.sampled_from([None, 1, 3]))
+def test_bcd_takes_the_best_phase_of_each_element(seed, bits):
+    """The last element it visits has no better phase, with all others as they are."""
+    problem, receiver, weights, phases = drawn(seed, bits)
+    responses = kernels.work_space(problem.surface)
+    kernels.respond(problem.surface, receiver, phases, responses)
+    kernels.bcd_sweep(problem.surface, weights, phases, responses)
+    reached = sum_of_gains(problem, receiver, weights, phases)
+    steps = 64 if bits is None else 2**bits
+    for angle in 2 * np.pi * np.arange(steps) / steps:
+        other = phases.copy()
+        other[problem.order[-1]] = np.exp(1j * angle)
+        assert sum_of_gains(problem, receiver, weights, other) <= reached * (1 + 1e-9)
 
 
 @settings(deadline=None, max_examples=50)
@@ -128,6 +144,50 @@ def test_rise_never_lowers_the_level(seed, bits):
     raise_level(problem.surface, members, receiver, phases, np.inf, 10, NEVER)
     assert level() >= before * (1 - 1e-9)
     assert problem.grid.holds(phases)
+
+
+@settings(deadline=None, max_examples=60)
+@given(seed=st.integers(0, 2**32), bits=st.sampled_from([None, 1, 2, 4]))
+def test_responses_after_a_climb_are_those_of_its_phases(seed, bits):
+    """Steps that are undone leave nothing behind, and those that are kept raise the bound."""
+    problem, receiver, _, phases = drawn(seed, bits)
+    surface = problem.surface
+    members = np.arange(problem.devices)
+    responses, fresh = kernels.work_space(surface), kernels.work_space(surface)
+    kernels.respond(surface, receiver, phases, responses)
+    unused = np.zeros(problem.devices)
+    before = soft_level(responses, members, problem.devices, unused)
+    if bits is None:
+        ascend(surface, members, problem.devices, phases, responses, 1.0)
+    else:
+        climb(surface, members, problem.devices, phases, responses)
+    assert problem.grid.holds(phases)
+    kernels.respond(surface, receiver, phases, fresh)
+    scale = np.abs(fresh.real).max() + np.abs(fresh.imag).max()
+    np.testing.assert_allclose(responses.real, fresh.real, rtol=0, atol=1e-9 * scale)
+    np.testing.assert_allclose(responses.imag, fresh.imag, rtol=0, atol=1e-9 * scale)
+    assert soft_level(fresh, members, problem.devices, unused) >= before * (1 - 1e-9)
+
+
+@settings(deadline=None, max_examples=60)
+@given(seed=st.integers(0, 2**32))
+def test_the_bound_and_its_weights_are_those_of_the_formula(seed):
+    """(Σ s_k^-16)^(-1/16) of the members, and weights in proportion to s_k^-17."""
+    problem, receiver, _, phases = drawn(seed, None)
+    rng = np.random.default_rng(seed)
+    members = rng.permutation(problem.devices)
+    count = int(rng.integers(1, problem.devices + 1))
+    responses = kernels.work_space(problem.surface)
+    kernels.respond(problem.surface, receiver, phases, responses)
+    weights = np.full(problem.devices, -1.0)
+    bound = soft_level(responses, members, count, weights)
+    gains = np.abs(receiver.conj() @ problem.tuned(phases).channels) ** 2
+    chosen = gains[members[:count]]
+    relative = chosen / chosen.min()
+    assert bound == pytest.approx(chosen.min() * np.sum(relative**-16.0) ** (-1 / 16), rel=1e-6)
+    assert bound <= chosen.min() * (1 + 1e-12)
+    np.testing.assert_allclose(weights[members[:count]], relative**-17.0, rtol=1e-6, atol=1e-12)
+    assert (weights[members[count:]] == -1).all()
 
 
 @pytest.mark.parametrize("elements", [1, 2])

@@ -6,11 +6,11 @@ and ten outputs. Stochastic gradient descent with momentum 0.9 on batches of 32;
 of 0.005 is halved when the test loss of the global model has not improved for ten epochs. Momentum
 starts from zero on every device in every round.
 
-**Batch normalisation** keeps a running mean m and variance v of every channel, which are not
-parameters but belong to the model. Averaging v over devices would ignore how far their means are
-apart, which matters with skewed labels. So the vector that is sent holds m and the second moment
-q = v + m² after the parameters: their weighted means are those of all the devices' data together,
-and v = q − m² is the pooled variance. It is clamped from below, because of the noise.
+**Batch normalisation** evaluates with the mean m and the variance v of every channel. These are no
+parameters, and they belong to the weights they were measured with: what devices found while they
+trained, each with weights of its own, is not right for the mean of their weights. So the active
+devices measure them at the new global model, on :data:`STATISTICS_IMAGES` images each, as m and the
+second moment q = v + m². The weighted means of m and q are those of all the images together.
 """
 
 from collections.abc import Sequence
@@ -30,8 +30,10 @@ except ImportError as error:
 
 _FILTERS = (32, 32, 64, 64, 128, 128, 256, 256)
 _MOMENTUM, _DROPOUT, _PLATEAU_EPOCHS = 0.9, 0.5, 10
-_LEAST_VARIANCE = 1e-5
+_DENSE_UNITS = 512
 _EVALUATED_AT_ONCE = 500
+STATISTICS_IMAGES = 256
+"""Images on which a device measures the statistics of the global model."""
 
 
 class Cifar10:
@@ -48,6 +50,8 @@ class Cifar10:
     evaluated
         Number of test images, and of training images, to evaluate on; all 10,000 test images if
         None.
+    width
+        Filters and dense units as a share of the paper's.
     """
 
     def __init__(
@@ -58,6 +62,7 @@ class Cifar10:
         batch_size: int = 32,
         learning_rate: float = 0.005,
         evaluated: int | None = None,
+        width: float = 1.0,
     ) -> None:
         data = read(folder)
         self._labels = data.labels[:samples]
@@ -69,7 +74,8 @@ class Cifar10:
         self._test_images = torch.from_numpy(data.test_images[:evaluated])
         self._test_targets = torch.from_numpy(data.test_labels[:evaluated])
         self._epochs, self._batch_size, self._rate = epochs, batch_size, learning_rate
-        self._network = _network()
+        self._width = width
+        self._network = _network(width)
 
     @property
     def labels(self) -> Indices:
@@ -80,7 +86,7 @@ class Cifar10:
         """Return torch's default initial weights."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(_seed(rng))
-            return _to_vector(_network())
+            return _to_vector(_network(self._width))
 
     def train(
         self, model: Real, samples: Indices, losses: Sequence[float], rng: np.random.Generator
@@ -102,9 +108,26 @@ class Cifar10:
                     optimiser.step()
         return _to_vector(network)
 
-    def evaluate(self, model: Real) -> Evaluation:
-        """Return cross entropy and the share of images recognised."""
+    def statistics(self, model: Real, samples: Indices, rng: np.random.Generator) -> Real:
+        """Return m and q = v + m² of every channel, on some of the samples at this model."""
         _load(self._network, model)
+        self._network.eval()
+        normalisations = _normalisations(self._network)
+        for layer in normalisations:
+            layer.train()
+            # Keep this batch's statistics, nothing of earlier ones.
+            layer.momentum = 1.0
+        some = torch.from_numpy(rng.permutation(samples)[:STATISTICS_IMAGES])
+        with torch.no_grad():
+            self._network(self._normalised(self._images[some]))
+        parts = []
+        for layer in normalisations:
+            parts += [layer.running_mean, layer.running_var + layer.running_mean**2]
+        return _joined(parts)
+
+    def evaluate(self, model: Real, statistics: Real | None = None) -> Evaluation:
+        """Return cross entropy and the share of images recognised."""
+        _load(self._network, model, statistics)
         self._network.eval()
         loss, accuracy = self._measure(self._test_images, self._test_targets)
         count = len(self._test_targets)
@@ -124,6 +147,7 @@ class Cifar10:
         return loss / len(targets), right / len(targets)
 
     def _normalised(self, images: Any) -> Any:
+        images = images.contiguous(memory_format=torch.channels_last)
         return (images.float() - self._centre) / self._spread
 
 
@@ -138,16 +162,18 @@ def learning_rate(losses: Sequence[float], initial: float, patience: int) -> flo
     return rate
 
 
-def _network() -> Any:
+def _network(width: float = 1.0) -> Any:
     layers: list[Any] = []
     channels = 3
-    for number, filters in enumerate(_FILTERS):
+    for number, papers in enumerate(_FILTERS):
+        filters = round(width * papers)
         layers += [nn.Conv2d(channels, filters, 3, padding=1), nn.BatchNorm2d(filters), nn.ReLU()]
         if number % 2:
             layers.append(nn.MaxPool2d(2))
         channels = filters
-    layers += [nn.Flatten(), nn.Linear(4 * channels, 512), nn.ReLU()]
-    network = nn.Sequential(*layers, nn.Dropout(_DROPOUT), nn.Linear(512, 10))
+    units = round(width * _DENSE_UNITS)
+    layers += [nn.Flatten(), nn.Linear(4 * channels, units), nn.ReLU()]
+    network = nn.Sequential(*layers, nn.Dropout(_DROPOUT), nn.Linear(units, 10))
     # Two thirds of the time on a CPU.
     return network.to(memory_format=torch.channels_last)
 
@@ -157,29 +183,35 @@ def _normalisations(network: Any) -> list[Any]:
 
 
 def _to_vector(network: Any) -> Real:
-    """Return the parameters, then m and q = v + m² of every normalisation."""
-    parts = [parameter.detach() for parameter in network.parameters()]
-    for layer in _normalisations(network):
-        parts += [layer.running_mean, layer.running_var + layer.running_mean**2]
+    """Return the parameters."""
+    return _joined([parameter.detach() for parameter in network.parameters()])
+
+
+def _joined(parts: list[Any]) -> Real:
     return np.concatenate([part.double().numpy().ravel() for part in parts])
 
 
-def _load(network: Any, vector: Real) -> None:
-    """Load what :func:`_to_vector` returns."""
-    values, first = torch.from_numpy(vector), 0
-
-    def take(like: Any) -> Any:
-        nonlocal first
-        first += like.numel()
-        return values[first - like.numel() : first].reshape(like.shape)
-
+def _load(network: Any, vector: Real, statistics: Real | None = None) -> None:
+    """Load parameters and statistics; without these, a mean of 0 and a variance of 1."""
+    layers = _normalisations(network)
     with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.copy_(take(parameter))
-        for layer in _normalisations(network):
-            mean, second = take(layer.running_mean), take(layer.running_var)
-            layer.running_mean.copy_(mean)
-            layer.running_var.copy_((second - mean**2).clamp(min=_LEAST_VARIANCE))
+        _fill(list(network.parameters()), vector)
+        for layer in layers:
+            layer.reset_running_stats()
+        if statistics is not None:
+            _fill(
+                [part for layer in layers for part in (layer.running_mean, layer.running_var)],
+                statistics,
+            )
+            for layer in layers:
+                # q − m² of the means; rounding alone can take it below zero.
+                layer.running_var.sub_(layer.running_mean**2).clamp_(min=0)
+
+
+def _fill(tensors: list[Any], vector: Real) -> None:
+    parts = torch.from_numpy(vector).split([tensor.numel() for tensor in tensors])
+    for tensor, part in zip(tensors, parts, strict=True):
+        tensor.copy_(part.reshape(tensor.shape))
 
 
 def _seed(rng: np.random.Generator) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from airsched_client.federated.tasks import softmax
 from airsched_client.federated.tasks.task import Evaluation, Indices, Real
 
 _PIXELS, _CLASSES, _MOMENTUM = 64, 10, 0.9
@@ -80,7 +81,11 @@ class Digits:
                 trained -= self._rate * velocity
         return trained
 
-    def evaluate(self, model: Real) -> Evaluation:
+    def statistics(self, model: Real, samples: Indices, rng: np.random.Generator) -> Real:
+        """Return nothing: the parameters are the whole model."""
+        return np.empty(0)
+
+    def evaluate(self, model: Real, statistics: Real | None = None) -> Evaluation:
         """Return cross entropy and the share of digits recognised."""
         loss, accuracy = self._measure(model, self._test_images, self._test_labels)
         train_loss, _ = self._measure(model, self._images, self._labels)
@@ -89,20 +94,12 @@ class Digits:
     def _measure(self, model: Real, images: Real, labels: Indices) -> tuple[float, float]:
         """Return the mean loss and the accuracy on these images."""
         _, logits = self._forward(model, images)
-        chosen = logits[np.arange(len(logits)), labels]
-        # Not log(softmax), which is log(0) for a model that has diverged.
-        largest = logits.max(axis=1)
-        normaliser = largest + np.log(np.exp(logits - largest[:, None]).sum(axis=1))
-        right = logits.argmax(axis=1) == labels
-        return float(np.mean(normaliser - chosen)), float(np.mean(right))
+        return softmax.loss_and_accuracy(logits, labels)
 
     def _gradient(self, model: Real, batch: Indices) -> Real:
         images, labels = self._images[batch], self._labels[batch]
         hidden, logits = self._forward(model, images)
-        outer = np.exp(logits - logits.max(axis=1, keepdims=True))
-        outer /= outer.sum(axis=1, keepdims=True)
-        outer[np.arange(batch.size), labels] -= 1
-        outer /= batch.size
+        outer = softmax.gradient(logits, labels)
         inner = (outer @ self._layers(model)[2].T) * (hidden > 0)
         parts = [images.T @ inner, inner.sum(axis=0), hidden.T @ outer, outer.sum(axis=0)]
         return np.concatenate([part.ravel() for part in parts])

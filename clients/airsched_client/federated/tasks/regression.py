@@ -57,7 +57,11 @@ class Regression:
         rest = self._outputs[samples] - inputs @ model
         return np.asarray(model + np.linalg.lstsq(inputs, rest, rcond=None)[0])
 
-    def evaluate(self, model: Real) -> Evaluation:
+    def statistics(self, model: Real, samples: Indices, rng: np.random.Generator) -> Real:
+        """Return nothing: the parameters are the whole model."""
+        return np.empty(0)
+
+    def evaluate(self, model: Real, statistics: Real | None = None) -> Evaluation:
         """Return the mean squared error and R²."""
         loss = float(np.mean((self._test_outputs - self._test_inputs @ model) ** 2))
         train_loss = float(np.mean((self._outputs - self._inputs @ model) ** 2))

@@ -52,5 +52,11 @@ class Task(Protocol):
         ``losses`` are those of the global models so far, for learning rates that depend on them.
         """
 
-    def evaluate(self, model: Real) -> Evaluation:
-        """Return how good a model is on the test data."""
+    def statistics(self, model: Real, samples: Indices, rng: np.random.Generator) -> Real:
+        """Measure on one device what evaluating the model takes besides its parameters, (M,).
+
+        Their weighted mean over devices is what :meth:`evaluate` gets; most tasks measure nothing.
+        """
+
+    def evaluate(self, model: Real, statistics: Real | None = None) -> Evaluation:
+        """Return how good a model is on the test data; None if nobody has measured statistics."""

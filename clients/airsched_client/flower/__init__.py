@@ -1,0 +1,36 @@
+"""Over-the-air federated learning inside Flower: the service says who takes part.
+
+A strategy for Flower's message interface (``flwr.serverapp``), the sources of its channels, and
+what a node tells it::
+
+    strategy   FedAvg that trains the scheduled nodes only, and receives their sum over the air
+    sources    channels from the paper's network, from a trace, or as the nodes report them
+    device     the answer of a node: how much data it has, which device it is, its channel
+
+``pip install 'airsched-client[flower]'`` brings Flower. ``examples/flower`` is a whole app.
+"""
+
+try:
+    import flwr  # noqa: F401
+except ImportError as error:
+    raise ImportError(f"{error}: pip install 'airsched-client[flower]'") from error
+
+from airsched_client.flower.device import report_device
+from airsched_client.flower.sources import (
+    ChannelSource,
+    Device,
+    NetworkSource,
+    ReportedSource,
+    TraceSource,
+)
+from airsched_client.flower.strategy import OverTheAirFedAvg
+
+__all__ = [
+    "ChannelSource",
+    "Device",
+    "NetworkSource",
+    "OverTheAirFedAvg",
+    "ReportedSource",
+    "TraceSource",
+    "report_device",
+]

@@ -1,0 +1,244 @@
+"""FedAvg over the air: the service schedules the nodes, the antennas receive their sum.
+
+With θ the global model before a round and S its schedule, the nodes in S train from θ to θ_k, and
+
+    θ ← θ + Σ_{k∈S} φ_k (θ_k − θ) / Σ_{k∈S} φ_k   + the noise of the air,
+
+φ_k ∝ the node's number of samples: see :mod:`airsched_client.federated.air`. A scheduled node that
+fails or is late is missing from the sum, and from the divisor too; the noise stays as it was. When
+nobody can be served or nobody sends, the model is unchanged.
+"""
+
+import logging
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, MetricRecord, RecordDict
+from flwr.serverapp import Grid
+from flwr.serverapp.strategy import FedAvg
+from numpy.typing import NDArray
+
+from airsched_client.client import SchedulerClient
+from airsched_client.federated.air import aggregate
+from airsched_client.federated.channels import Channels
+from airsched_client.federated.partition import aggregation_weights
+from airsched_client.federated.streams import Purpose, stream
+from airsched_client.federated.waiting import Patience
+from airsched_client.flower.device import QUERY, device_from
+from airsched_client.flower.model import Model, OverTheAir
+from airsched_client.flower.sources import ChannelSource, Device
+from airsched_client.models import Schedule
+from airsched_client.options import ScheduleOptions
+
+_log = logging.getLogger("flwr")
+
+_SET_HERE = frozenset({"weights", "device_ids"})
+_DECIDED_BY_SERVICE = frozenset({"fraction_train", "min_train_nodes"})
+
+
+@dataclass(frozen=True, eq=False)
+class _Round:
+    """A round between its schedule and its sum."""
+
+    devices: Sequence[Device]
+    weights: NDArray[np.float64]
+    channels: Channels
+    schedule: Schedule
+    model: Model
+
+
+class OverTheAirFedAvg(FedAvg):
+    """FedAvg whose nodes are scheduled by the service, and whose sum is received over the air.
+
+    Parameters
+    ----------
+    scheduler
+        The client of the service.
+    source
+        Where the channels come from.
+    schedule
+        Options of every request: a tolerance, ``algorithm``, ``noise_variance`` and so on.
+        ``seed`` is that of the first round's request; every later round adds one.
+    over_the_air
+        Says of an array's name and value whether it goes over the air; all floating-point arrays
+        unless told otherwise. Leave out what noise can make invalid, such as the variances of batch
+        normalisation: such arrays go digitally.
+    seed
+        Seed of the noise.
+    query_timeout
+        Seconds to wait for the nodes to describe themselves.
+    patience
+        How long to retry while the service is down; every wait is logged.
+    fedavg
+        Other options of :class:`flwr.serverapp.strategy.FedAvg`, such as ``min_available_nodes``.
+
+    Every round adds to the metrics
+
+    - ``air-devices``, ``air-active`` and ``air-sent``: how many nodes there were, were scheduled,
+      and sent a model;
+    - ``air-schedule``: the scheduled ones, by index or else by node id;
+    - ``air-computation-error`` and ``air-measured-error``: what the service reported, and what the
+      simulated air produced.
+    """
+
+    def __init__(
+        self,
+        scheduler: SchedulerClient,
+        source: ChannelSource,
+        *,
+        schedule: ScheduleOptions,
+        over_the_air: OverTheAir = lambda name, array: True,
+        seed: int = 0,
+        query_timeout: float = 600.0,
+        patience: Patience | None = None,
+        **fedavg: Any,
+    ) -> None:
+        if clash := sorted(_SET_HERE & schedule.keys()):
+            raise ValueError(f"the strategy itself sets {', '.join(clash)} in every round")
+        if clash := sorted(_DECIDED_BY_SERVICE & fedavg.keys()):
+            raise ValueError(f"the service decides who trains: leave out {', '.join(clash)}")
+        super().__init__(**fedavg)
+        self._scheduler, self._source, self._options = scheduler, source, schedule
+        self._over_the_air, self._seed, self._query_timeout = over_the_air, seed, query_timeout
+        self._patience = patience or Patience(tell=_log.warning)
+        self._known: dict[int, Device] = {}
+        self._round: _Round | None = None
+
+    def summary(self) -> None:
+        """Log what every request asks for."""
+        _log.info("\t├──> Scheduled by the service: %s", self._options)
+        _log.info("\t└──> Minimum available nodes: %s", self.min_available_nodes)
+
+    def schedule_options(self, server_round: int, devices: Sequence[Device]) -> ScheduleOptions:
+        """Return the options of a round's request; override it for some that change."""
+        first = self._options.get("seed") or 0
+        return {**self._options, "seed": first + server_round - 1}
+
+    def configure_train(
+        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
+    ) -> Iterable[Message]:
+        """Ask the service for a schedule, and return a message for each scheduled node."""
+        self._round = None
+        devices = self._devices(grid)
+        if not devices:
+            _log.warning("configure_train: no node has described itself; nobody trains")
+            return []
+        weights = aggregation_weights([device.samples for device in devices])
+        channels = self._source.channels(server_round, devices)
+        options = self.schedule_options(server_round, devices)
+        options["weights"] = weights
+        options["device_ids"] = [str(device.node_id) for device in devices]
+        schedule = self._patience.ask(
+            lambda: self._scheduler.schedule(channels.estimates, **options)
+        )
+        self._round = _Round(
+            devices, weights, channels, schedule, Model(arrays, self._over_the_air)
+        )
+        active, error = schedule.active.tolist(), schedule.computation_error
+        _log.info(
+            "configure_train: %s of %s nodes scheduled, computation error %s",
+            len(active),
+            len(devices),
+            "none" if error is None else f"{error:.3g}",
+        )
+        config["server-round"] = server_round
+        record = RecordDict({self.arrayrecord_key: arrays, self.configrecord_key: config})
+        nodes = [devices[k].node_id for k in active]
+        return [Message(record, node, MessageType.TRAIN) for node in nodes]
+
+    def aggregate_train(
+        self, server_round: int, replies: Iterable[Message]
+    ) -> tuple[ArrayRecord | None, MetricRecord | None]:
+        """Return the model after the sum that the air delivers, and the metrics."""
+        current, self._round = self._round, None
+        if current is None:
+            return None, None
+        # By who replied: the error of a node that died carries another node's number.
+        valid, _ = self._check_and_log_replies(list(replies), is_train=True)
+        contents = {message.metadata.src_node_id: message.content for message in valid}
+        updates = self._updates(current, contents)
+        scheduled = [current.devices[k] for k in current.schedule.active.tolist()]
+        told: dict[str, Any] = {
+            "air-devices": len(current.devices),
+            "air-active": len(scheduled),
+            "air-sent": len(updates),
+            "air-schedule": [device.name for device in scheduled],
+        }
+        if not updates:
+            return None, MetricRecord(told)
+        sent = np.array(list(updates), np.int64)
+        received = aggregate(
+            current.channels.direct,
+            replace(current.schedule, active=sent),
+            current.weights,
+            np.stack(list(updates.values())),
+            self._options.get("noise_variance") or 1.0,
+            stream(self._seed, Purpose.AIR, server_round - 1),
+        )
+        records = [contents[current.devices[k].node_id] for k in updates]
+        metrics = self.train_metrics_aggr_fn(records, self.weighted_by_key)
+        told["air-computation-error"] = current.schedule.computation_error
+        told["air-measured-error"] = received.measured_error
+        metrics.update(told)
+        trained = [_only(record) for record in records]
+        return current.model.after(received.mean, trained, current.weights[sent].tolist()), metrics
+
+    def _updates(
+        self, current: _Round, contents: dict[int, RecordDict]
+    ) -> dict[int, NDArray[np.float64]]:
+        """Return the updates of the scheduled devices that have one, by device."""
+        updates = {}
+        for k in current.schedule.active.tolist():
+            node = current.devices[k].node_id
+            problem = "no model"
+            if node in contents:
+                try:
+                    updates[k] = current.model.update(_only(contents[node]))
+                    continue
+                except ValueError as error:
+                    problem = str(error)
+            _log.warning("aggregate_train: node %s sent %s: it is left out", node, problem)
+        return updates
+
+    def _devices(self, grid: Grid) -> list[Device]:
+        """Return the nodes that describe themselves, in the same order in every run."""
+        while len(nodes := set(grid.get_node_ids())) < self.min_available_nodes:
+            _log.info(
+                "Waiting for nodes: %s connected, %s needed", len(nodes), self.min_available_nodes
+            )
+            time.sleep(1)
+        if self._source.reported:
+            self._known.clear()
+        asked = sorted(nodes - self._known.keys())
+        if asked:
+            queries = [
+                Message(RecordDict(), node, QUERY, ttl=self._query_timeout) for node in asked
+            ]
+            for reply in grid.send_and_receive(queries, timeout=self._query_timeout):
+                self._note(reply)
+            if silent := [node for node in asked if node not in self._known]:
+                _log.warning("nodes %s did not describe themselves: they are left out", silent)
+        # Node ids are drawn anew in every run; in their order, no run could be repeated.
+        return sorted(
+            (self._known[node] for node in nodes & self._known.keys()),
+            key=lambda device: (device.index is None, device.index or 0, device.node_id),
+        )
+
+    def _note(self, reply: Message) -> None:
+        if reply.has_error():
+            _log.warning("a node failed to describe itself: %s", reply.error.reason)
+            return
+        try:
+            device = device_from(reply)
+        except ValueError as error:
+            _log.warning("node %s: %s", reply.metadata.src_node_id, error)
+        else:
+            self._known[device.node_id] = device
+
+
+def _only(record: RecordDict) -> ArrayRecord:
+    """Return the model of a reply; Flower has checked that there is one."""
+    return next(iter(record.array_records.values()))

@@ -1,0 +1,1 @@
+"""Channels from Sionna: :mod:`.record` writes a trace, and ``umi.npz`` is a small one."""

@@ -1,0 +1,83 @@
+"""Record a trace of 3GPP channels with Sionna: K users of one sector, N antennas, uplink.
+
+TR 38.901 urban micro- or macrocell: users are dropped uniformly in a sector, most of them indoors,
+with path loss, shadowing and line of sight as the scenario draws them. They stay for the rounds of
+a drop, while the small-scale fading is drawn anew in every round. Each channel is that of one
+subcarrier, the one at the carrier.
+
+The channels are divided by the noise's amplitude and multiplied by that of the transmitter, so that
+P = σ² = 1: ‖h_k‖² is the signal-to-noise ratio after matching.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_THERMAL_DBM = -174.0
+"""Power of thermal noise in one hertz."""
+
+
+def record(asked: argparse.Namespace) -> dict[str, Any]:
+    """Return the arrays of the trace: drops one after the other, each with its rounds."""
+    # Here, because it takes seconds: `--help` and a wrong option answer at once.
+    import sionna.phy
+    import torch
+    from sionna.phy.channel import cir_to_ofdm_channel, gen_single_sector_topology
+    from sionna.phy.channel.tr38901 import PanelArray, UMa, UMi
+
+    sionna.phy.config.seed = asked.seed
+    user, base = (
+        PanelArray(1, columns, "single", "V", pattern, asked.carrier)
+        for columns, pattern in ((1, "omni"), (asked.antennas, "38.901"))
+    )
+    scenario = {"umi": UMi, "uma": UMa}[asked.scenario]
+    model = scenario(asked.carrier, "low", user, base, "uplink")
+    topology = gen_single_sector_topology(asked.drops, asked.devices, asked.scenario)
+    model.set_topology(*topology)
+    at_carrier = torch.zeros(1, device=sionna.phy.config.device)
+    rounds = []
+    for _ in range(asked.rounds):
+        gains, delays = model(1, 1.0)
+        found = cir_to_ofdm_channel(at_carrier, gains, delays, normalize=False)
+        # [drop, server, antenna, user, its antenna, time, subcarrier]
+        rounds.append(found[:, 0, :, :, 0, 0, 0].cpu().numpy())
+    channels = np.stack(rounds, axis=1).reshape(-1, asked.antennas, asked.devices)
+    noise_dbm = _THERMAL_DBM + 10 * np.log10(asked.bandwidth) + asked.noise_figure
+    amplitude = 10 ** ((asked.power_dbm - noise_dbm) / 20)
+    trace = {
+        "channels": (amplitude * channels).astype(np.complex64),
+        "power": 1.0,
+        "noise_variance": 1.0,
+        "carrier_frequency": asked.carrier,
+    }
+    # Positions change with the drop; the format has room for one.
+    return trace if asked.drops > 1 else {**trace, "positions": topology[0][0].cpu().numpy()}
+
+
+def main() -> None:
+    """Write the trace that the command line asks for."""
+    parser = argparse.ArgumentParser(
+        prog="python -m examples.sionna.record",
+        description="Record a trace of 3GPP TR 38.901 uplink channels with Sionna.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    add = parser.add_argument
+    add("output", type=Path, help="the .npz file to write")
+    add("--scenario", choices=["umi", "uma"], default="umi", help="urban micro- or macrocell")
+    add("--carrier", type=float, default=3.5e9, help="hertz")
+    add("--devices", type=int, default=20, help="K, users of the sector")
+    add("--antennas", type=int, default=6, help="N, of the base station, in one row")
+    add("--drops", type=int, default=1, help="how often the users are placed anew")
+    add("--rounds", type=int, default=10, help="rounds per drop")
+    add("--bandwidth", type=float, default=20e6, help="hertz, for the noise")
+    add("--noise-figure", type=float, default=5.0, help="dB, of the base station")
+    add("--power-dbm", type=float, default=23.0, help="dBm, of a user")
+    add("--seed", type=int, default=0, help="seed of everything random")
+    asked = parser.parse_args()
+    np.savez(asked.output, **record(asked))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+"""Mutants of the compiled loops."""
+
+from tests.mutation.mutant import mutants
+
+_FOLDER = "app/scheduling/kernels"
+_EIGEN = "tests/scheduling/test_kernels.py"
+_NORM = "tests/scheduling/test_least_norm.py"
+_PHASES = "tests/scheduling/irs/test_phases.py"
+_PURSUIT = "tests/scheduling/test_matching_pursuit.py"
+_LIFTED = "tests/scheduling/test_lifted.py"
+_DUAL = "tests/scheduling/test_dual_steps.py"
+
+MUTANTS = [
+    *mutants(
+        f"{_FOLDER}/eigen.py",
+        _EIGEN,
+        ("a factorisation always succeeds", "if not pivot > 0.0:", "if pivot == 0.0:"),
+        (
+            "any eigenvector will do",
+            "if converged and is_principal:",
+            "if converged:",
+        ),
+        (
+            "the last resort is the least eigenvector",
+            "projection[:] = vectors[:, size - 1]",
+            "projection[:] = vectors[:, 0]",
+        ),
+    ),
+    *mutants(
+        f"{_FOLDER}/gram.py",
+        _EIGEN,
+        ("never rebuilt", "if trace >= _CANCELLED * peak:", "if trace >= -1.0 * peak:"),
+        (
+            "channels are rotated the wrong way",
+            "phase = scaled(overlap, 1.0 / math.sqrt(size))",
+            "phase = scaled(overlap.conjugate(), 1.0 / math.sqrt(size))",
+        ),
+    ),
+    *mutants(
+        f"{_FOLDER}/formulas.py",
+        "tests/scheduling/test_schedule.py",
+        (
+            "NaN in an imaginary part passes",
+            "if math.isnan(channels[n, k].real) or math.isnan(channels[n, k].imag):",
+            "if math.isnan(channels[n, k].real):",
+            "tests/scheduling/test_problem.py",
+        ),
+        (
+            "the power limit is not a root",
+            "<= math.sqrt(power) * (1.0 + SERVED_TOLERANCE)",
+            "<= power * (1.0 + SERVED_TOLERANCE)",
+        ),
+        ("one device may disturb", "if transmitting != 0:", "if transmitting > 1:"),
+        (
+            "a device may miss its tolerance by a little",
+            "within_tolerance &= gain >= required[k] * (1.0 - SERVED_TOLERANCE)",
+            "within_tolerance &= gain >= required[k] * (1.0 - 1e-3)",
+        ),
+        (
+            "mmse stops at the wrong device",
+            "inverse >= limits[weakest_first[i + 1]]",
+            "inverse <= limits[weakest_first[i + 1]]",
+            "tests/scheduling/test_coordination.py::test_mmse_is_the_least_error",
+        ),
+    ),
+    *mutants(
+        f"{_FOLDER}/least_norm.py",
+        _NORM,
+        (
+            "forgets the level of its start",
+            "best = smallest / math.sqrt(squared_norm(receiver))",
+            "best = 0.0",
+        ),
+        (
+            "multipliers turn negative",
+            "change = max(change, -multipliers[k])",
+            "change = max(change, -1e9)",
+            "tests/scheduling/test_polishing.py::test_sweeps_solve_the_convex_problem",
+        ),
+        (
+            "counts too few visits",
+            "visits += 2 * count + (sweeps - 1) * held",
+            "visits += count",
+        ),
+        (
+            "does not look at the stop flag",
+            "while visits < limit and best < target and not stop[0]:",
+            "while visits < limit and best < target:",
+        ),
+        (
+            "returns the last receiver, not the best",
+            "if level > best:\n            best = level\n            receiver[:] = current",
+            "best = max(best, level)\n        receiver[:] = current",
+        ),
+    ),
+    *mutants(
+        f"{_FOLDER}/dual.py",
+        _DUAL,
+        (
+            "a descent does not look at the stop flag",
+            "while count > 0 and count >= goal and not stop[0]:",
+            "while count > 0 and count >= goal:",
+            f"{_DUAL}::test_stop_ends_a_descent_in_the_middle",
+        ),
+        (
+            "drops devices by their index",
+            "scores[i] = multipliers[k] * math.sqrt(state.sizes[k])",
+            "scores[i] = 1.0",
+        ),
+        (
+            "a kick adds nobody",
+            "size = min(misses, 1 + int(uniform(random) * 3.0))",
+            "size = 0",
+        ),
+    ),
+    *mutants(
+        f"{_FOLDER}/interior_point.py",
+        _LIFTED,
+        (
+            "the gap forgets the devices",
+            "last = (antennas + 2 * devices) * barrier <= gap",
+            "last = antennas * barrier <= gap",
+        ),
+        (
+            "the last point is not centred",
+            "_CENTRED_LAST = 1e-12",
+            "_CENTRED_LAST = 0.2",
+            "tests/scheduling/test_baselines.py::test_lifted_problem_agrees_with_a_general_solver",
+        ),
+    ),
+    *mutants(
+        f"{_FOLDER}/joint_level.py",
+        f"{_PHASES}::test_responses_after_a_climb_are_those_of_its_phases",
+        ("a refused step is not undone", "turn(responses, m, -change)", "turn(responses, m, 0j)"),
+        (
+            "half of a refused step is not undone",
+            "            responses.imag[:] = imag\n            length",
+            "            length",
+        ),
+        (
+            "keeps a lower level",
+            "if gain > 0.0:",
+            "if gain > -math.inf:",
+            f"{_PHASES}::test_rise_never_lowers_the_level",
+        ),
+        (
+            "weights of another exponent",
+            "weights[k] = power * ratio",
+            "weights[k] = power",
+            f"{_PHASES}::test_the_bound_and_its_weights_are_those_of_the_formula",
+        ),
+    ),
+    *mutants(
+        f"{_FOLDER}/surface.py",
+        _PHASES,
+        (
+            "an element counts its own term",
+            "value = slope(responses, m, weights) - own * phases[m]",
+            "value = slope(responses, m, weights)",
+            f"{_PHASES}::test_bcd_takes_the_best_phase_of_each_element",
+        ),
+        (
+            "phases are rounded down",
+            "angle = step * round(math.atan2(value.imag, value.real) / step)",
+            "angle = step * math.floor(math.atan2(value.imag, value.real) / step)",
+            f"{_PHASES}::test_grid",
+        ),
+    ),
+    *mutants(
+        f"{_FOLDER}/pursuit.py",
+        _PURSUIT,
+        (
+            "a tie goes to the highest index",
+            "violation > largest + EQUAL_VIOLATIONS * required[k]",
+            "violation >= largest - EQUAL_VIOLATIONS * required[k]",
+            f"{_PURSUIT}::test_tie_is_decided_for_the_lowest_index",
+        ),
+        (
+            "devices come back again and again",
+            "if bidirectional and served and not remaining[k] and not returned[k]:",
+            "if bidirectional and served and not remaining[k]:",
+            f"{_PURSUIT}::test_bidirectional_ends_where_the_naive_rule_cycles",
+        ),
+    ),
+]

@@ -1,0 +1,70 @@
+"""The scheduler optimal: as many devices as any other finds, proven, or an honest bound."""
+
+import numpy as np
+import pytest
+
+from app.scheduling import SCHEDULERS, Context, DeadlineExceededError, Problem, solve
+from app.scheduling.schedulers import optimal
+from app.scheduling.schedulers.optimal import OptimalParameters, select
+from lab.problems import iid_problems, network_problems
+
+OTHERS = [name for name, found in SCHEDULERS.items() if found.keeps_tolerance]
+
+
+@pytest.mark.parametrize("problems", [iid_problems, network_problems])
+@pytest.mark.parametrize("gamma_db", [-4, 0, 4])
+def test_at_least_as_many_as_every_other(problems, gamma_db):
+    for problem in problems(3, 4, 10, gamma_db, seed=40):
+        schedule = solve(problem, "optimal")
+        assert schedule.stopped == "converged"
+        assert schedule.optimal
+        assert schedule.upper_bound == schedule.active.size
+        for name in OTHERS:
+            assert solve(problem, name).active.size <= schedule.active.size
+
+
+def test_the_number_does_not_depend_on_the_seed_or_the_start():
+    (problem,) = iid_problems(1, 6, 16, -1, seed=41)
+    sizes = {
+        solve(problem, "optimal", context=Context(seed, warm_start=start)).active.size
+        for seed in range(3)
+        for start in (None, np.ones(6, complex))
+    }
+    assert len(sizes) == 1
+
+
+def test_it_finds_what_dual_pursuit_misses(monkeypatch):
+    """With a poor schedule to start from, the search alone finds the most devices."""
+    monkeypatch.setattr(optimal, "pursue", lambda problem, context: (problem.channels[:, 0], 1))
+    for problem in iid_problems(4, 6, 14, -2, seed=42):
+        expected = solve(problem, "dual_pursuit", SCHEDULERS["dual_pursuit"].parameters(starts=50))
+        schedule = solve(problem, "optimal")
+        assert schedule.optimal
+        assert schedule.active.size >= expected.active.size > 1
+
+
+def test_stopped_early_it_answers_its_best_with_a_bound(monkeypatch):
+    (problem,) = iid_problems(1, 8, 40, -1, seed=43)
+    stop = np.zeros(1, np.bool_)
+    found = solve(problem, "dual_pursuit")
+
+    def pursue(problem, context):
+        stop[0] = True
+        return found.receiver, found.active.size
+
+    monkeypatch.setattr(optimal, "pursue", pursue)
+    schedule = solve(problem, "optimal", context=Context(stop=stop))
+    assert schedule.stopped == "deadline"
+    assert schedule.active.size >= found.active.size
+    assert schedule.active.size <= schedule.upper_bound <= 40
+
+
+def test_deadline_before_the_first_set():
+    (problem,) = iid_problems(1, 6, 20, 0, seed=44)
+    with pytest.raises(DeadlineExceededError):
+        select(problem, OptimalParameters(), Context(stop=np.ones(1, np.bool_)))
+
+
+def test_nobody_can_be_served():
+    schedule = solve(Problem(np.zeros((2, 3)), np.ones(3), 1.0), "optimal")
+    assert (schedule.active.size, schedule.upper_bound, schedule.optimal) == (0, 0, True)

@@ -1,0 +1,110 @@
+"""The queue before threads and processes: bounded, and shared fairly among clients."""
+
+import asyncio
+import threading
+
+import pytest
+
+from app.lanes import Lane, QueueFullError, Work
+from app.scheduling import DeadlineExceededError
+
+
+class Held:
+    """Starts solves in a lane that run until the gate opens, and remembers their order."""
+
+    def __init__(self, workers, queue_length):
+        self.lane = Lane("test", workers, queue_length)
+        self.gate = threading.Event()
+        self.started = []
+
+    def ask(self, client, seconds=30.0):
+        def run():
+            self.started.append(client)
+            self.gate.wait(30)
+            return client
+
+        work = Work(client, run, lambda: None)
+        return asyncio.ensure_future(self.lane.run(work, seconds))
+
+    async def asked(self, clients):
+        """Ask for one after the other; return those that are not refused at once."""
+        tasks = []
+        for client in clients:
+            tasks.append(self.ask(client))
+            await asyncio.sleep(0.01)
+        return tasks
+
+
+@pytest.fixture
+def held():
+    made = []
+
+    def make(workers, queue_length):
+        made.append(Held(workers, queue_length))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.gate.set()
+        each.lane.close()
+
+
+async def outcomes(held, tasks):
+    """Open the gate; return what each solve returned, or None for those that were refused."""
+    held.gate.set()
+    found = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 20)
+    assert all(isinstance(each, str | QueueFullError) for each in found)
+    return [each if isinstance(each, str) else None for each in found]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("workers", "queue_length"), [(1, 2), (3, 1), (2, 0)])
+async def test_one_client_fills_its_threads_and_the_queue_and_no_more(held, workers, queue_length):
+    lane = held(workers, queue_length)
+    tasks = await lane.asked("a" * (workers + queue_length + 2))
+    assert len(lane.started) == workers
+    places = workers + queue_length
+    assert await outcomes(lane, tasks) == ["a"] * places + [None] * 2
+
+
+@pytest.mark.anyio
+async def test_another_client_need_not_wait_for_a_thread(held):
+    lane = held(2, 4)
+    await lane.asked("aaaa")
+    assert lane.started == ["a", "a"]
+    await lane.asked("b")
+    assert lane.started == ["a", "a", "b"]
+
+
+@pytest.mark.anyio
+async def test_in_a_full_queue_the_busiest_makes_room_but_not_for_its_equal(held):
+    lane = held(1, 3)
+    # One of each runs: a has two waiting, b one.
+    tasks = await lane.asked("aabab")
+    assert lane.started == ["a", "b"]
+    # c, d and e have nothing yet: the newest of a, a and b go. Everybody who waits has one now.
+    tasks += await lane.asked("cdef")
+    assert await outcomes(lane, tasks) == ["a", None, "b", None, None, "c", "d", "e", None]
+
+
+@pytest.mark.anyio
+async def test_clients_take_turns(held):
+    lane = held(1, 6)
+    tasks = await lane.asked("aaaab")
+    tasks += await lane.asked("bb")
+    assert await outcomes(lane, tasks) == list("aaaabbb")
+    # Both threads are free at once: neither client gets both while the other waits.
+    assert sorted(lane.started[:2]) == ["a", "b"]
+    assert sorted(lane.started[2:4]) == ["a", "b"]
+
+
+@pytest.mark.anyio
+async def test_who_gives_up_waiting_leaves_the_place_to_others(held):
+    lane = held(1, 1)
+    await lane.asked("a")
+    for _ in range(3):
+        with pytest.raises(DeadlineExceededError):
+            await lane.ask("a", seconds=0.02)
+    waiting = await lane.asked("a")
+    assert await outcomes(lane, waiting) == ["a"]
+    assert lane.started == ["a", "a"]
