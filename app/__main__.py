@@ -1,10 +1,7 @@
 """``python -m app``: start the service, and say on one line where it is."""
 
 import argparse
-import importlib.util
-import inspect
 import logging.config
-import math
 import os
 import socket
 import sys
@@ -17,10 +14,8 @@ import uvicorn
 from pydantic import ValidationError
 
 from app import __version__, logs
+from app.serving import uvicorn_options
 from app.settings import Settings
-
-_MARGIN_SECONDS = 5
-"""How much longer than the longest solve a shutdown may take."""
 
 _SPARE_FILES = 256
 """File descriptors for everything but client connections."""
@@ -46,23 +41,14 @@ def main() -> None:
     _allow_open_files(settings.max_connections + _SPARE_FILES)
     log_config = logs.configuration(settings)
     logging.config.dictConfig(log_config)
-    options: dict[str, Any] = {
+    options = {
         "app": "app.main:app",
         "host": arguments.host,
         "port": arguments.port,
         "log_config": log_config,
         "log_level": "warning",
-        "access_log": False,
-        "ws": "none",
-        # A controller asks once a round: longer than any, so that its connection stays open.
-        "timeout_keep_alive": 75,
-        "timeout_graceful_shutdown": math.ceil(settings.deadline_ms / 1e3) + _MARGIN_SECONDS,
+        **uvicorn_options(settings),
     }
-    if "timeout_worker_healthcheck" in inspect.signature(uvicorn.Config).parameters:
-        # On a busy machine a worker takes longer than uvicorn's 5 s to load the libraries.
-        options["timeout_worker_healthcheck"] = 60
-    if importlib.util.find_spec("httptools"):
-        options["http"] = "app.api.protocol:BoundedProtocol"
     with suppress(KeyboardInterrupt):
         _serve(options, arguments.workers)
 

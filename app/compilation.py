@@ -8,7 +8,17 @@ from typing import get_args
 
 import numpy as np
 
-from app.scheduling import Context, IrsProblem, Pace, Problem, schedulers_of, solve
+from app.scheduling import (
+    SCHEDULERS,
+    Context,
+    IrsProblem,
+    Pace,
+    Problem,
+    SolveSpec,
+    find_frontier,
+    schedulers_of,
+    solve,
+)
 from app.scheduling.bounding import prove
 
 SMALL = Problem(np.array([[1.0, 0.2j], [0.3, 1.0]]), np.ones(2), gamma=1.0)
@@ -28,6 +38,9 @@ def compile_kernels(paces: Collection[Pace] = get_args(Pace)) -> None:
                 continue
             for parameters in scheduler.variants():
                 solve(problem, scheduler.name, parameters, start, coordination="mmse", polish=True)
+    dual_pursuit = SCHEDULERS["dual_pursuit"]
+    if dual_pursuit.pace in paces:
+        find_frontier(SMALL, SolveSpec(dual_pursuit, dual_pursuit.parameters()))
 
 
 if __name__ == "__main__":

@@ -26,10 +26,12 @@ from app import metrics
 from app.lanes import GRACE_SECONDS, Gone, Lane, Work
 from app.scheduling import (
     DeadlineExceededError,
+    Frontier,
     IrsProblem,
     Problem,
     Schedule,
     SolveSpec,
+    find_frontier,
     solve_specified,
     with_bound,
 )
@@ -39,6 +41,9 @@ from app.workers import NICENESS, Job, Workers
 
 INLINE_ENTRIES = 1000
 """Default of ``inline_entries``."""
+
+SEARCH_SHARE = 0.8
+"""Share of its time after which a frontier's search ends; the rest is for checking its points."""
 
 Schedules = list[Schedule]
 
@@ -106,6 +111,27 @@ class Executor:
             runs.append(lane.run(work, deadline_seconds, gone if first == 0 else None))
         parts = await _all_or_none(runs)
         return [schedule for part in parts for schedule in part]
+
+    async def frontier(
+        self,
+        problem: Problem | IrsProblem,
+        spec: SolveSpec,
+        min_devices: int,
+        deadline_seconds: float,
+        gone: Gone | None = None,
+        client: str = "",
+    ) -> Frontier:
+        """Find the frontier of ``problem``; arguments and errors are as for :meth:`solve`."""
+        spec.require_suited(problem)
+        stop = np.zeros(1, np.bool_)
+        find = partial(find_frontier, problem, spec, stop, min_devices)
+        work = Work(client, find, partial(stop.fill, True))
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(SEARCH_SHARE * deadline_seconds, work.interrupt)
+        try:
+            return await self._threads.run(work, deadline_seconds, gone)
+        finally:
+            timer.cancel()
 
     def _runs_inline(self, problems: Sequence[Problem | IrsProblem], spec: SolveSpec) -> bool:
         entries = problems[0].entries * len(problems)

@@ -3,15 +3,18 @@
 import argparse
 
 from benchmarks import (
+    auto,
     client,
     dual_pursuit,
     execution,
+    frontier,
     irs,
     isolation,
     kernels,
     optimal,
     overload,
     page,
+    priorities,
     routes,
     selection,
 )
@@ -20,6 +23,9 @@ BENCHMARKS = {
     "kernels": kernels.main,
     "selection": selection.main,
     "dual_pursuit": dual_pursuit.main,
+    "frontier": frontier.main,
+    "priorities": priorities.main,
+    "auto": auto.main,
     "optimal": optimal.main,
     "irs": irs.main,
     "routes": routes.main,

@@ -38,7 +38,7 @@ def main() -> None:
 
     def kernel(problem: Problem) -> int:
         _, active, _ = backward_pursuit(
-            problem.channels, problem.required_gains, DELTA, False, never
+            problem.channels, problem.required_gains, problem.values, DELTA, False, never
         )
         return int(active.sum())
 

@@ -2,13 +2,20 @@
 
 ``POST /echo`` reads the body and answers ``?size=`` bytes: what a FastAPI route costs that does
 nothing; ``POST /plain-echo`` is the same without FastAPI's machinery, as a Starlette route.
-``POST /inline-limit?entries=`` moves the border between inline and thread.
+``POST /inline-limit?entries=`` moves the border between inline and thread; ``GET /pid`` tells the
+process.
 """
 
+import argparse
+import os
+
+import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from app.main import create_app
+from app.serving import uvicorn_options
+from app.settings import Settings
 
 
 def create_benchmark_app() -> FastAPI:
@@ -22,6 +29,10 @@ def create_benchmark_app() -> FastAPI:
     app.post("/echo")(echo)
     app.add_route("/plain-echo", echo, methods=["POST"])
 
+    @app.get("/pid")
+    async def pid() -> Response:
+        return Response(str(os.getpid()))
+
     @app.post("/inline-limit")
     async def inline_limit(request: Request) -> Response:
         app.state.service.executor.inline_entries = int(request.query_params["entries"])
@@ -30,4 +41,9 @@ def create_benchmark_app() -> FastAPI:
     return app
 
 
-app = create_benchmark_app()
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int, required=True)
+    port = parser.parse_args().port
+    options = uvicorn_options(Settings())
+    uvicorn.run(create_benchmark_app(), port=port, log_level="warning", **options)

@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import httpx
 import msgpack
@@ -10,17 +11,16 @@ import numpy as np
 from pydantic_core import to_json
 
 from lab.channels import iid_channels
-from lab.service import running_module
+from lab.service import running_command
 
 JSON, MSGPACK = "application/json", "application/msgpack"
 
 
 @contextmanager
-def running_server() -> Iterator[httpx.Client]:
+def running_server(**settings: Any) -> Iterator[httpx.Client]:
     """Serve :mod:`benchmarks.server` with one worker, and yield a client to it once ready."""
-    options = ["--no-access-log", "--log-level", "warning", "--timeout-keep-alive", "75"]
     with (
-        running_module("uvicorn", "benchmarks.server:app", *options) as (_, address),
+        running_command("benchmarks.server", **settings) as (_, address),
         httpx.Client(base_url=address, timeout=60) as client,
     ):
         yield client

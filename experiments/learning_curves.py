@@ -110,7 +110,9 @@ def orders(measured: Measured, papers: PaperCurves, names: dict[Series, str | No
     ]
     for (one, other), curve in measured.paired.items():
         first, second = (papers.get(names[each] or "", {}).get(last) for each in (one, other))
-        theirs = "" if first is None or second is None else f"{first - second:+.3g}"
+        theirs = (
+            "" if first is None or second is None else f"{first - second:+.3g}".replace("-", "−")
+        )
         mark = "**yes**" if resolved(curve[last]) else "no"
         lines.append(
             f"| {one.label} − {other.label} | {plus_minus(curve[last], sign=True)} | {mark} |"

@@ -10,10 +10,15 @@ from typing import Any, Literal
 from threadpoolctl import threadpool_limits
 
 from app.compilation import SMALL
-from app.scheduling import SCHEDULERS, Parameters, Problem, solve
-from lab.problems import iid_problems, network_problems
+from app.scheduling import SCHEDULERS, Context, Parameters, Problem, solve
+from app.scheduling.stopping import flag_after
+from lab.problems import iid_problems, network_problems, umi_problems
 
-Model = Literal["iid", "network"]
+Model = Literal["iid", "network", "umi"]
+_PROBLEMS = {"iid": iid_problems, "network": network_problems, "umi": umi_problems}
+
+PROOF_SECONDS = 300.0
+"""How long a proof may take; at K = 20 and N = 6 they take a second or two at most."""
 
 
 def count_active(
@@ -32,6 +37,30 @@ def count_active(
         int(solve(problem, algorithm, made).active.size)
         for problem in _problems(model, count, antennas, devices, gamma_db, seed)
     ]
+
+
+def count_proven(
+    model: Model,
+    algorithm: str,
+    parameters: dict[str, Any],
+    gamma_db: float,
+    count: int,
+    seed: int,
+    antennas: int,
+    devices: int,
+) -> list[tuple[int, int]]:
+    """Return |S| and its proven upper bound on each of ``count`` channels.
+
+    They differ only where a proof takes longer than :data:`PROOF_SECONDS`.
+    """
+    made = _complete(algorithm, parameters)
+    found = []
+    for problem in _problems(model, count, antennas, devices, gamma_db, seed):
+        with flag_after(PROOF_SECONDS) as stop:
+            schedule = solve(problem, algorithm, made, Context(stop=stop), bound=True)
+        assert schedule.upper_bound is not None
+        found.append((int(schedule.active.size), schedule.upper_bound))
+    return found
 
 
 def time_schedules(
@@ -64,8 +93,7 @@ def time_schedules(
 def _problems(
     model: Model, count: int, antennas: int, devices: int, gamma_db: float, seed: int
 ) -> list[Problem]:
-    make = iid_problems if model == "iid" else network_problems
-    return make(count, antennas, devices, gamma_db, seed)
+    return _PROBLEMS[model](count, antennas, devices, gamma_db, seed)
 
 
 def _complete(algorithm: str, parameters: dict[str, Any]) -> Parameters:

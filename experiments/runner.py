@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import joblib
+from joblib.externals.loky import get_reusable_executor
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -98,7 +99,12 @@ class Runner:
         ]
         used, _ = joblib.parallel.get_active_backend()
         if used.supports_return_generator:
-            yield from joblib.Parallel(n_jobs=self._jobs, return_as="generator_unordered")(jobs)
+            parallel = joblib.Parallel(n_jobs=self._jobs, return_as="generator_unordered")
+            try:
+                yield from parallel(jobs)
+            except KeyboardInterrupt:
+                _kill_workers()
+                raise
             return
         # Ray returns all results at once: in batches, so a stop loses no more than one of them.
         some = _CALLS_PER_JOB * joblib.effective_n_jobs(self._jobs)
@@ -150,6 +156,11 @@ def _extra(name: str) -> Iterator[None]:
         yield
     except ImportError as error:
         raise ImportError(f"{name} is not installed: pip install --group cluster") from error
+
+
+def _kill_workers() -> None:
+    """Kill this machine's worker processes with all that they started: they would finish first."""
+    get_reusable_executor().shutdown(wait=False, kill_workers=True)
 
 
 def _numbered(at: int, function: Callable[..., Any], arguments: dict[str, Any]) -> tuple[int, Any]:

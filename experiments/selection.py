@@ -1,14 +1,14 @@
 """Sweeps over channels: the curves of the figures on how many devices are served, and how fast."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from experiments.figure import Measured, Pair, Scale
-from experiments.measurements import Model, count_active, time_schedules
+from experiments.measurements import Model, count_active, count_proven, time_schedules
 from experiments.runner import Runner
-from experiments.series import Series
-from experiments.summary import curves, median, paired
+from experiments.series import OPTIMAL, Series
+from experiments.summary import curves, mean, median, paired
 
 Call = dict[str, Any]
 Points = Mapping[tuple[Series, float], Call]
@@ -54,17 +54,34 @@ def mean_active(
     runner: Runner, title: str, points: Points, pairs: Iterable[Pair] = (), setting: str = ""
 ) -> Measured:
     """Sweep over the points, in chunks of channels, and return the mean |S|."""
+    proven = {owner: point for owner, point in points.items() if owner[0] == OPTIMAL}
+    samples: dict[Series, dict[float, list[float]]] = {}
+    bounds: dict[float, list[float]] = {}
+    for (series, x), found in _in_chunks(runner, f"{title}, proofs", count_proven, proven):
+        samples.setdefault(series, {}).setdefault(x, []).extend(size for size, _ in found)
+        bounds.setdefault(x, []).extend(bound for _, bound in found)
+    others = {owner: point for owner, point in points.items() if owner not in proven}
+    for (series, x), found in _in_chunks(runner, title, count_active, others):
+        samples.setdefault(series, {}).setdefault(x, []).extend(found)
+    means = curves(samples)
+    for x, point in means.get(OPTIMAL, {}).items():
+        if (upper := mean(bounds[x]).value) > point.value:
+            means[OPTIMAL][x] = replace(point, band=(point.value, upper))
+    return Measured(means, setting, paired=paired(samples, pairs))
+
+
+def _in_chunks(
+    runner: Runner, title: str, function: Callable[..., list[Any]], points: Points
+) -> Iterator[tuple[tuple[Series, float], list[Any]]]:
+    """Yield the point and the result of every chunk of channels."""
     calls, owners = [], []
     for owner, point in points.items():
         for number, first in enumerate(range(0, point["count"], CHUNK)):
             count = min(CHUNK, point["count"] - first)
             calls.append({**point, "count": count, "seed": SEED + number})
             owners.append(owner)
-    samples: dict[Series, dict[float, list[float]]] = {}
-    results = runner.sweep(title, count_active, calls)
-    for (series, x), counts in zip(owners, results, strict=True):
-        samples.setdefault(series, {}).setdefault(x, []).extend(counts)
-    return Measured(curves(samples), setting, paired=paired(samples, pairs))
+    if calls:
+        yield from zip(owners, runner.sweep(title, function, calls), strict=True)
 
 
 def median_seconds(

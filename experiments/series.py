@@ -88,6 +88,8 @@ def _text(value: Any) -> str:
 
 PERFECT = Series("perfect", None, "black", "d")
 """All devices, without noise: the learning loop's reference."""
+OPTIMAL = series("optimal", "black", "*")
+"""The proven optimum; a band up to the bound where a proof took too long."""
 DUAL_PURSUIT = series("dual_pursuit", "tab:red", "o")
 MATCHING_PURSUIT = series("matching_pursuit", "tab:blue", "s")
 BIDIRECTIONAL = series("matching_pursuit", "tab:cyan", "v", search="bidirectional")

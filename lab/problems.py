@@ -1,5 +1,6 @@
 """Problems: the settings of the paper, one with a surface, and random ones that vary everything."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,12 @@ from airsched_client.federated.partition import (
     aggregation_weights,
     data_sizes,
 )
+from airsched_client.federated.traces import Trace
 from app.scheduling import IrsProblem, Problem
 from app.scheduling.types import RealArray
 from lab.channels import BESIDE_SERVER, iid_channels, irs_channels
+
+_UMI = Path(__file__).parents[1] / "examples" / "sionna" / "umi.npz"
 
 
 def iid_problems(
@@ -41,6 +45,24 @@ def network_problems(
         weights = aggregation_weights(data_sizes(50_000, devices, PartitionParameters(), rng))
         problems.append(Problem(channels, weights, 10 ** (gamma_db / 10)))
     return problems
+
+
+def umi_problems(
+    count: int, antennas: int, devices: int, gamma_db: float, seed: int = 0
+) -> list[Problem]:
+    """Return rounds of the recorded 3GPP trace, evenly spread, with unit weights.
+
+    It holds 200 rounds of 6 antennas and 20 devices, and nothing is drawn: the seed has no effect.
+    """
+    trace = Trace.open(_UMI)
+    if (antennas, devices) != (trace.antennas, trace.devices) or count > len(trace):
+        raise ValueError(
+            f"the trace has {len(trace)} rounds of {trace.antennas} antennas and"
+            f" {trace.devices} devices"
+        )
+    numbers = np.arange(count) * len(trace) // count
+    gamma = 10 ** (gamma_db / 10)
+    return [Problem(trace.at(n).direct, np.ones(devices), gamma) for n in numbers.tolist()]
 
 
 def irs_problems(

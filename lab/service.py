@@ -23,12 +23,17 @@ Running = tuple[subprocess.Popen[bytes], str]
 
 @contextmanager
 def running_command(
-    cores: set[int] | None = None, folder: Path | None = None, **settings: object
+    module: str = "app",
+    cores: set[int] | None = None,
+    folder: Path | None = None,
+    **settings: object,
 ) -> Iterator[Running]:
     """Run ``python -m app`` as an operator does; yield its process and address once ready.
 
     Parameters
     ----------
+    module
+        What to run in place of it.
     folder
         Where its code is; the current folder if None.
     cores
@@ -37,7 +42,7 @@ def running_command(
         Named as in :class:`app.settings.Settings`.
     """
     environment = {f"AIRSCHED_{name.upper()}": str(value) for name, value in settings.items()}
-    with running_module("app", environment=environment, cores=cores, folder=folder) as running:
+    with running_module(module, environment=environment, cores=cores, folder=folder) as running:
         yield running
 
 

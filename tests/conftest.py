@@ -11,8 +11,8 @@ import httpx
 import pytest
 import uvicorn
 
-from app.api.protocol import BoundedProtocol
 from app.main import create_app
+from app.serving import uvicorn_options
 from app.settings import Settings
 
 
@@ -24,14 +24,8 @@ def pytest_configure() -> None:
 @contextmanager
 def running_service(settings: Settings, port: int = 0) -> Iterator[str]:
     """Serve an application with these settings, and yield its address once it is ready."""
-    config = uvicorn.Config(
-        create_app(settings),
-        port=port,
-        log_level="warning",
-        access_log=False,
-        http=BoundedProtocol,
-        ws="none",
-    )
+    options = uvicorn_options(settings)
+    config = uvicorn.Config(create_app(settings), port=port, log_level="warning", **options)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

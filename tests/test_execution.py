@@ -89,6 +89,7 @@ IRS_SMALL = IrsProblem(np.eye(2), np.eye(2), np.eye(2), np.ones(2), gamma=1.0)
         ([of_entries(INLINE_ENTRIES // 2)] * 3, SPEC, False),
         # Polishing takes much longer than a short scheduler does.
         ([SMALL], spec_of("matching_pursuit", polish=True), False),
+        ([SMALL], spec_of("matching_pursuit", bound=True), False),
         ([SMALL], DUAL, False),
         ([IRS_SMALL], spec_of("matching_pursuit", IRS_SCHEDULERS), False),
     ],

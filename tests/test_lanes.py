@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections import defaultdict
 
 import pytest
 
@@ -10,17 +11,19 @@ from app.scheduling import DeadlineExceededError
 
 
 class Held:
-    """Starts solves in a lane that run until the gate opens, and remembers their order."""
+    """Starts solves in a lane that run until the gate opens, or one of their client may end."""
 
     def __init__(self, workers, queue_length):
         self.lane = Lane("test", workers, queue_length)
         self.gate = threading.Event()
+        self.ends = defaultdict(lambda: threading.Semaphore(0))
         self.started = []
 
     def ask(self, client, seconds=30.0):
         def run():
             self.started.append(client)
-            self.gate.wait(30)
+            while not (self.gate.is_set() or self.ends[client].acquire(timeout=0.01)):
+                pass
             return client
 
         work = Work(client, run, lambda: None)
@@ -88,14 +91,17 @@ async def test_in_a_full_queue_the_busiest_makes_room_but_not_for_its_equal(held
 
 
 @pytest.mark.anyio
-async def test_clients_take_turns(held):
-    lane = held(1, 6)
-    tasks = await lane.asked("aaaab")
-    tasks += await lane.asked("bb")
-    assert await outcomes(lane, tasks) == list("aaaabbb")
-    # Both threads are free at once: neither client gets both while the other waits.
-    assert sorted(lane.started[:2]) == ["a", "b"]
-    assert sorted(lane.started[2:4]) == ["a", "b"]
+async def test_a_free_thread_goes_to_who_runs_the_fewest(held):
+    lane = held(2, 9)
+    await lane.asked("aaaaabbc")
+    assert lane.started == ["a", "a", "b"]
+    # c runs none; then a and b run one each, and a has waited longer; then b runs none.
+    for client, following in (("a", "c"), ("c", "a"), ("b", "b")):
+        lane.ends[client].release()
+        count = len(lane.started)
+        while len(lane.started) == count:
+            await asyncio.sleep(0.01)
+        assert lane.started[count:] == [following]
 
 
 @pytest.mark.anyio

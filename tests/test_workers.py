@@ -149,6 +149,8 @@ def test_a_job_ended_before_it_runs_needs_no_process():
 def test_a_process_given_back_after_the_end_is_ended():
     workers = Workers()
     worker = workers.take()
+    assert worker.answers()
+    assert len(solvers()) == 1
     workers.close()
     workers.give_back(worker)
     assert solvers() == []

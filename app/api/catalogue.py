@@ -16,6 +16,7 @@ def _describe(model: type[AlgorithmChoice], endpoints: list[str]) -> AlgorithmIn
         endpoints=endpoints,
         max_devices=scheduler.max_devices,
         max_elements=scheduler.max_elements,
+        takes_priorities=scheduler.takes_priorities,
         parameters=[
             ParameterInfo(
                 name=parameter,

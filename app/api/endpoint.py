@@ -111,7 +111,7 @@ class SchedulingEndpoint:
             del body
             found = await self._solve(asked, call)
             answer_in = answer_type(headers)
-            if asked.devices * len(asked.problems) <= LARGE_DEVICES:
+            if asked.answered_devices <= LARGE_DEVICES:
                 content = self._encode(asked, found, answer_in)
             else:
                 content = await service.aside(self._encode, asked, found, answer_in)

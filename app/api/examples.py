@@ -4,7 +4,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from app.api.requests import BatchRequest, IrsScheduleRequest, ScheduleRequest
+from app.api.requests import (
+    BatchRequest,
+    FrontierRequest,
+    IrsScheduleRequest,
+    ScheduleRequest,
+)
 
 _CHANNELS = {
     "real": [[1.0, 0.2, 0.1], [0.3, 1.0, 0.5]],
@@ -71,6 +76,12 @@ EXAMPLES: dict[type[BaseModel], dict[str, dict[str, Any]]] = {
                 },
                 "gamma_db": 3,
             },
+        },
+    },
+    FrontierRequest: {
+        "priorities": {
+            "summary": "The trade-off of three devices, of which one matters more",
+            "value": {"channels": _CHANNELS, "priorities": [1.0, 1.0, 3.0]},
         },
     },
 }

@@ -21,7 +21,9 @@ from app.api.algorithms import CHOICES, IRS_CHOICES, AlgorithmChoice, Choices, a
 from app.api.errors import invalid
 from app.api.wire import Number, Vector, complex_array
 from app.scheduling import InvalidProblemError, IrsProblem, Method, Problem, SolveSpec
+from app.scheduling.frontier import most_points
 from app.scheduling.irs.problem import MAX_PHASE_BITS
+from app.scheduling.problem import LARGEST
 from app.scheduling.specification import BOUND_MS
 from app.scheduling.types import ComplexArray, RealArray
 
@@ -48,6 +50,15 @@ def _unit(devices: int) -> RealArray:
 _OPTIONS = {item.name for item in fields(SolveSpec)}
 """Fields of a request with these names are options of the solve."""
 
+Priorities = Annotated[
+    Vector | None,
+    Field(
+        description="Priorities, positive, one per device, on any scale: the sum of those of the "
+        "active devices is maximised instead of their number. `GET /algorithms` says which "
+        "algorithms take them.",
+    ),
+]
+
 _ALGORITHM = "Name of an algorithm, or an object with its name and parameters."
 
 
@@ -62,16 +73,6 @@ class RoundRequest(BaseModel):
     algorithm: AlgorithmChoice
     weights: Vector | None = Field(
         default=None, description="Aggregation weights φ, positive, one per device; default all 1."
-    )
-    gamma: Positive | None = Field(
-        default=None,
-        description="Tolerance γ. Exactly one of gamma, gamma_db and max_error is required.",
-    )
-    gamma_db: Annotated[Number, Field(ge=-300, le=300)] | None = Field(
-        default=None, description="γ in decibels, 10·log10 γ."
-    )
-    max_error: Positive | None = Field(
-        default=None, description="Tolerable computation error ε; γ = power·ε/noise_variance."
     )
     power: Positive = Field(default=1.0, description="Transmit power limit P of every device.")
     noise_variance: Positive = Field(default=1.0, description="Noise variance σ² at an antenna.")
@@ -91,11 +92,6 @@ class RoundRequest(BaseModel):
         default="zero_forcing",
         description="How the transmit scalars are set: inverting every channel, or for the least "
         "mean squared error.",
-    )
-    polish: bool = Field(
-        default=False,
-        description="Once the set is fixed, replace the receiver by the one with the least error; "
-        "everyone it serves joins.",
     )
     warm_start: Annotated[Any, complex_array("antennas")] | None = Field(
         default=None,
@@ -137,12 +133,48 @@ class RoundRequest(BaseModel):
     def devices(self) -> int:
         """The number of devices."""
 
+    @property
+    def answered_devices(self) -> int:
+        """How many devices the answer speaks of: those of all its schedules."""
+        return self.devices * len(self.problems)
+
     @abstractmethod
     def _state(self, stated: dict[str, Any]) -> Sequence[Problem | IrsProblem]:
         """Return the problems with these arguments and the channels."""
 
+    @abstractmethod
     def _tolerance(self) -> tuple[str, float]:
-        """Return the tolerance field that was given, and γ."""
+        """Return the name of the field that states the tolerance, and γ."""
+
+    def _check_ids(self, devices: int) -> None:
+        ids = self.device_ids
+        if ids is not None and len(ids) != devices:
+            message = f"must be {devices} names, one for each device, not {len(ids)}"
+            raise invalid([{"loc": ["device_ids"], "msg": message}])
+        if ids is not None and len(set(ids)) != devices:
+            raise invalid([{"loc": ["device_ids"], "msg": "must be distinct"}])
+
+
+class TolerantRequest(RoundRequest):
+    """A round to schedule within a stated tolerance."""
+
+    gamma: Positive | None = Field(
+        default=None,
+        description="Tolerance γ. Exactly one of gamma, gamma_db and max_error is required.",
+    )
+    gamma_db: Annotated[Number, Field(ge=-300, le=300)] | None = Field(
+        default=None, description="γ in decibels, 10·log10 γ."
+    )
+    max_error: Positive | None = Field(
+        default=None, description="Tolerable computation error ε; γ = power·ε/noise_variance."
+    )
+    polish: bool = Field(
+        default=False,
+        description="Once the set is fixed, replace the receiver by the one with the least error; "
+        "everyone it serves joins.",
+    )
+
+    def _tolerance(self) -> tuple[str, float]:
         gamma, gamma_db, max_error = self.gamma, self.gamma_db, self.max_error
         if gamma is not None and gamma_db is max_error is None:
             return "gamma", gamma
@@ -157,27 +189,20 @@ class RoundRequest(BaseModel):
         )
         raise invalid([{"loc": [name], "msg": message} for name in given or TOLERANCES[:1]])
 
-    def _check_ids(self, devices: int) -> None:
-        ids = self.device_ids
-        if ids is not None and len(ids) != devices:
-            message = f"must be {devices} names, one for each device, not {len(ids)}"
-            raise invalid([{"loc": ["device_ids"], "msg": message}])
-        if ids is not None and len(set(ids)) != devices:
-            raise invalid([{"loc": ["device_ids"], "msg": "must be distinct"}])
 
-
-class PlainRequest(RoundRequest):
-    """A request without a surface."""
+class PlainRequest(TolerantRequest):
+    """A request for a tolerance, without a surface."""
 
     choices = CHOICES
 
     algorithm: Annotated[AlgorithmChoice, algorithm_in(CHOICES)] = Field(
         default=CHOICES["matching_pursuit"](name="matching_pursuit"), description=_ALGORITHM
     )
+    priorities: Priorities = None
     bound: bool = Field(
         default=False,
         description="Prove how many devices any receiver can serve at most, and say whether the "
-        "schedule is optimal.",
+        "schedule is optimal. Not together with priorities.",
     )
     bound_ms: Positive | None = Field(
         default=None,
@@ -199,7 +224,7 @@ class ScheduleRequest(PlainRequest):
         return int(self.channels.shape[1])
 
     def _state(self, stated: dict[str, Any]) -> Sequence[Problem]:
-        return [Problem(channels=self.channels, **stated)]
+        return [Problem(channels=self.channels, **stated | {"priorities": self.priorities})]
 
 
 class BatchRequest(PlainRequest):
@@ -228,6 +253,7 @@ class BatchRequest(PlainRequest):
 
     def _state(self, stated: dict[str, Any]) -> Sequence[Problem]:
         problems = []
+        stated = stated | {"priorities": self.priorities}
         for index, channels in enumerate(self.channels):
             try:
                 problems.append(Problem(channels=channels, **stated))
@@ -238,7 +264,58 @@ class BatchRequest(PlainRequest):
         return problems
 
 
-class IrsScheduleRequest(RoundRequest):
+class FrontierRequest(RoundRequest):
+    """One round, to be scheduled at every tolerance."""
+
+    choices: ClassVar[Choices] = {"dual_pursuit": CHOICES["dual_pursuit"]}
+
+    channels: Annotated[Any, complex_array("antennas", "devices")] = Field(
+        description="Uplink channels H, antennas × devices: column k is device k."
+    )
+    algorithm: Annotated[AlgorithmChoice, algorithm_in(choices)] = Field(
+        default=CHOICES["dual_pursuit"](name="dual_pursuit"), description=_ALGORITHM
+    )
+    priorities: Priorities = None
+    min_devices: Annotated[int, Field(ge=1)] = Field(
+        default=1, description="Points with fewer active devices are left out."
+    )
+    max_error: Positive | None = Field(
+        default=None, description="Points with a larger error are left out."
+    )
+
+    @property
+    def devices(self) -> int:
+        """The number of devices."""
+        return int(self.channels.shape[1])
+
+    @property
+    def answered_devices(self) -> int:
+        """How many devices the answer speaks of, at most."""
+        return self.devices * most_points(self.devices)
+
+    @field_validator("channels")
+    @classmethod
+    def _bounded(cls, channels: ComplexArray, info: ValidationInfo) -> ComplexArray:
+        devices = channels.shape[1]
+        points = most_points(devices)
+        limit = (info.context or {}).get("batch_devices", points * devices)
+        if points * devices > limit:
+            raise ValueError(
+                f"{points} points of {devices} devices are {points * devices} in all, over this "
+                f"server's limit of {limit}"
+            )
+        return channels
+
+    def _state(self, stated: dict[str, Any]) -> Sequence[Problem]:
+        return [Problem(channels=self.channels, **stated | {"priorities": self.priorities})]
+
+    def _tolerance(self) -> tuple[str, float]:
+        if self.max_error is None:
+            return "max_error", LARGEST
+        return "max_error", self.power * self.max_error / self.noise_variance
+
+
+class IrsScheduleRequest(TolerantRequest):
     """One round to schedule together with the phases of a reflecting surface."""
 
     choices = IRS_CHOICES

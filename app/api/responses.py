@@ -8,7 +8,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from app.api.requests import RoundRequest
 from app.api.wire import NestedVector, PackedArray, complex_value
-from app.scheduling import Schedule
+from app.scheduling import Frontier, Schedule
 
 
 class Answer(BaseModel):
@@ -30,8 +30,8 @@ class RoundAnswer(Answer):
     )
     active: list[int] = Field(description="Ascending indices of the scheduled devices.")
     active_ids: list[str] | None = Field(
-        description="Their names, if device_ids was given. Null in a batch, which returns "
-        "device_ids once."
+        description="Their names, if device_ids was given. Null in a batch and a frontier, "
+        "which return device_ids once."
     )
     receiver: NestedVector | PackedArray | None = Field(
         description="Receiver c, complex N, unit norm; null when nobody is active."
@@ -81,6 +81,19 @@ class BatchAnswer(Answer):
     schedules: list[ScheduleAnswer] = Field(description="One per round, in their order.")
 
 
+class FrontierAnswer(Answer):
+    """The schedules that no other beats in both the number of devices and the error."""
+
+    device_ids: list[str] | None = Field(description="The names of the devices, if given.")
+    points: list[ScheduleAnswer] = Field(
+        description="With rising number of devices (with priorities, rising sum of those) and "
+        "rising error. gamma is the least tolerance that serves the point's devices."
+    )
+    stopped: Literal["converged", "deadline"] = Field(
+        description="Why the search ended; after a deadline, there may be better points."
+    )
+
+
 class ParameterInfo(Answer):
     """One parameter of an algorithm."""
 
@@ -101,6 +114,7 @@ class AlgorithmInfo(Answer):
     )
     max_devices: int | None = Field(description="The largest K it takes; null for the service's.")
     max_elements: int | None = Field(description="The largest M it takes; null for the service's.")
+    takes_priorities: bool = Field(description="Whether it takes priorities.")
     parameters: list[ParameterInfo]
 
 
@@ -136,6 +150,18 @@ def batch_answer(
     return {
         "device_ids": request.device_ids,
         "schedules": [_fields(request, schedule, None, media_type) for schedule in schedules],
+    }
+
+
+def frontier_answer(request: RoundRequest, found: Frontier, media_type: str) -> dict[str, Any]:
+    """Return the fields of :class:`FrontierAnswer`; the names only once, however many points."""
+    return {
+        "device_ids": request.device_ids,
+        "points": [
+            _fields(request, point.schedule, None, media_type) | {"gamma": point.problem.gamma}
+            for point in found.points
+        ],
+        "stopped": found.stopped,
     }
 
 

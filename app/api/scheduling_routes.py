@@ -11,33 +11,62 @@ from starlette.routing import Route
 
 from app.api import openapi
 from app.api.endpoint import Call, SchedulingEndpoint
-from app.api.requests import BatchRequest, IrsScheduleRequest, RoundRequest, ScheduleRequest
+from app.api.requests import (
+    BatchRequest,
+    FrontierRequest,
+    IrsScheduleRequest,
+    RoundRequest,
+    ScheduleRequest,
+)
 from app.api.responses import (
     BatchAnswer,
+    FrontierAnswer,
     IrsScheduleAnswer,
     ScheduleAnswer,
     batch_answer,
+    frontier_answer,
     schedule_answer,
 )
-from app.scheduling import Schedule
+from app.scheduling import Frontier, Schedule
 
 
 async def _solve(asked: RoundRequest, call: Call) -> Sequence[Schedule]:
     """Return the schedule of every round that is asked for."""
+    seconds = _begin(asked, call)
+    found = await call.service.executor.solve(
+        asked.problems, asked.specification(), seconds, call.gone, call.client
+    )
+    _end(call, found)
+    return found
+
+
+async def _find_frontier(asked: FrontierRequest, call: Call) -> Frontier:
+    """Return the schedules of the round at every tolerance."""
+    seconds = _begin(asked, call)
+    found = await call.service.executor.frontier(
+        asked.problems[0],
+        asked.specification(),
+        asked.min_devices,
+        seconds,
+        call.gone,
+        call.client,
+    )
+    _end(call, [point.schedule for point in found.points])
+    return found
+
+
+def _begin(asked: RoundRequest, call: Call) -> float:
+    """Note what is solved, and from when on; return the seconds that it may take."""
     call.observation.algorithm = asked.algorithm.name
     call.observation.devices = asked.devices
     longest = call.service.settings.deadline_ms
     call.timing.mark("solve")
-    found = await call.service.executor.solve(
-        asked.problems,
-        asked.specification(),
-        min(asked.deadline_ms or longest, longest) / 1e3,
-        call.gone,
-        call.client,
-    )
+    return min(asked.deadline_ms or longest, longest) / 1e3
+
+
+def _end(call: Call, found: Sequence[Schedule]) -> None:
     call.observation.solve_seconds = call.timing.mark("encode")
     call.observation.active = [schedule.active.size for schedule in found]
-    return found
 
 
 @dataclass(frozen=True)
@@ -120,5 +149,17 @@ SCHEDULING_ROUTES = (
         request=BatchRequest,
         answer=BatchAnswer,
         compose=batch_answer,
+    ),
+    SchedulingRoute(
+        path="/schedule/frontier",
+        summary="Schedule one round at every tolerance",
+        description="Return, for each number of devices that can be served, the schedule with the "
+        "least error found, unless another has as many devices or more for less error.\n\n"
+        "For a controller that would rather see the trade-off than state a tolerance. With more "
+        "than 100 devices, there are up to 100 points. " + _STATELESS,
+        request=FrontierRequest,
+        answer=FrontierAnswer,
+        compose=frontier_answer,
+        solve=_find_frontier,
     ),
 )

@@ -1,6 +1,7 @@
 """The pure core: a problem goes in, a verified schedule comes out. It knows nothing of the web."""
 
 from app.scheduling.coordination import Method
+from app.scheduling.frontier import Frontier, find_frontier
 from app.scheduling.irs.problem import IrsProblem
 from app.scheduling.problem import InvalidProblemError, Problem
 from app.scheduling.registry import IRS_SCHEDULERS, SCHEDULERS, schedulers_of
@@ -21,6 +22,7 @@ __all__ = [
     "SCHEDULERS",
     "Context",
     "DeadlineExceededError",
+    "Frontier",
     "InvalidParameterError",
     "InvalidProblemError",
     "IrsProblem",
@@ -32,6 +34,7 @@ __all__ = [
     "Scheduler",
     "SolveSpec",
     "VerificationError",
+    "find_frontier",
     "schedulers_of",
     "solve",
     "solve_specified",

@@ -75,6 +75,8 @@ def pursue(problem: Problem, context: Context) -> tuple[ComplexArray, int]:
     receiver, found, _ = dual_pursuit(
         problem.channels,
         np.sqrt(problem.required_gains),
+        # A bound counts devices.
+        np.ones(problem.devices),
         given,
         _STARTS,
         np.uint64(context.seed & _SEED_BITS),

@@ -1,7 +1,8 @@
 r"""The scheduling problem, frozen and checked.
 
 Maximise :math:`|S|` over the receiver :math:`c` and the set :math:`S` of scheduled devices subject
-to :math:`\phi_k^2 \|c\|^2 \le \gamma |h_k^H c|^2` for all :math:`k \in S`.
+to :math:`\phi_k^2 \|c\|^2 \le \gamma |h_k^H c|^2` for all :math:`k \in S`. With priorities
+:math:`v_k`, maximise :math:`\sum_{k\in S} v_k` instead.
 """
 
 from dataclasses import dataclass, field, fields
@@ -17,6 +18,9 @@ Scalar = TypeVar("Scalar", np.complex128, np.float64)
 
 LARGEST = 1e30
 """Magnitudes above this or below its reciprocal are rejected: their products would overflow."""
+
+MAX_PRIORITY = 1e6
+"""Largest priority; the smallest is its reciprocal."""
 
 
 class InvalidProblemError(ValueError):
@@ -64,6 +68,8 @@ class Problem(Rebuilt):
         Transmit power limit P and noise variance σ².
     csi_error
         (K,) or one number for all: bound on ‖h_k - ĥ_k‖ of the channel estimates.
+    priorities
+        (K,) positive v, on any scale, or None: maximise Σ v_k over S instead of its size.
 
     Raises
     ------
@@ -77,6 +83,7 @@ class Problem(Rebuilt):
     power: float = 1.0
     noise_variance: float = 1.0
     csi_error: RealArray | float = 0.0
+    priorities: RealArray | None = None
 
     required_gains: RealArray = field(init=False, repr=False)
     """(K,) device k is served when |h_kᴴc|² for unit c is at least (φ_k/√γ + csi_error_k)²."""
@@ -113,6 +120,8 @@ class Problem(Rebuilt):
                 raise InvalidProblemError("csi_error", f"must lie between 0 and {LARGEST:g}")
             object.__setattr__(self, "csi_error", csi_error)
             required = (np.sqrt(required) + csi_error) ** 2
+        if self.priorities is not None:
+            object.__setattr__(self, "priorities", _checked_priorities(self.priorities, devices))
         required.flags.writeable = False
         object.__setattr__(self, "channels", channels)
         object.__setattr__(self, "weights", weights)
@@ -138,10 +147,31 @@ class Problem(Rebuilt):
         """Tolerable computation error ε = γσ²/P."""
         return self.gamma * self.noise_variance / self.power
 
+    @property
+    def values(self) -> RealArray:
+        """(K,) what each device adds to a set: its priority over the largest; one without any."""
+        if self.priorities is None:
+            return np.ones(self.devices)
+        return np.asarray(self.priorities / self.priorities.max())
+
     def served(self, receiver: ComplexArray) -> MaskArray:
         """Return which devices a unit ``receiver`` (N,) serves, as a (K,) mask."""
         gains = np.abs(receiver.conj() @ self.channels) ** 2
         return np.asarray(gains >= self.required_gains * (1 - SERVED_TOLERANCE))
+
+
+def _checked_priorities(priorities: ArrayLike, devices: int) -> RealArray:
+    """Return ``priorities`` as an array of ``devices`` numbers within their bounds."""
+    checked = frozen("priorities", priorities, np.float64)
+    if checked.shape != (devices,):
+        raise InvalidProblemError(
+            "priorities", f"must be {devices} numbers, one for each device, not {checked.size}"
+        )
+    if not (checked.min() >= 1 / MAX_PRIORITY and checked.max() <= MAX_PRIORITY):
+        raise InvalidProblemError(
+            "priorities", f"must lie between {1 / MAX_PRIORITY:g} and {MAX_PRIORITY:g}"
+        )
+    return checked
 
 
 def frozen(name: str, value: ArrayLike, dtype: type[Scalar]) -> NDArray[Scalar]:

@@ -128,6 +128,8 @@ class Scheduler:
         Whether the result is independent of the order of the devices and of the seed.
     pace
         How long it takes, and how to stop it.
+    takes_priorities
+        Whether it maximises the value of the set if the devices have priorities.
     max_devices, max_elements
         The largest K and, with a surface, M that it takes; None for any.
     """
@@ -141,14 +143,19 @@ class Scheduler:
     uses_surface: bool = True
     symmetric: bool = True
     pace: Pace = "short"
+    takes_priorities: bool = False
     max_devices: int | None = None
     max_elements: int | None = None
 
     def require_suited(self, problem: Problem | IrsProblem) -> None:
-        """Raise :class:`InvalidProblemError` if ``problem`` is too large for it."""
+        """Raise :class:`InvalidProblemError` if ``problem`` is too large or has priorities."""
         self._require("devices", problem.devices, self.max_devices)
         if isinstance(problem, IrsProblem):
             self._require("elements", problem.elements, self.max_elements)
+        elif problem.priorities is not None and not self.takes_priorities:
+            raise InvalidProblemError(
+                "priorities", f"{self.name} takes no priorities; choose dual_pursuit, for example"
+            )
 
     def _require(self, what: str, size: int, most: int | None) -> None:
         if most is not None and size > most:

@@ -12,7 +12,7 @@ from app.scheduling.polishing import polish as polished
 from app.scheduling.problem import Problem
 from app.scheduling.registry import schedulers_of
 from app.scheduling.schedule import Schedule, VerificationError, require_unbroken, tuned_problem
-from app.scheduling.scheduler import Context, Parameters
+from app.scheduling.scheduler import Context, Parameters, Selection
 from app.scheduling.specification import BOUND_MS, SolveSpec
 from app.scheduling.types import MaskArray
 
@@ -80,12 +80,24 @@ def _scheduled(problem: Problem | IrsProblem, spec: SolveSpec, stop: MaskArray) 
     found = (selection.receiver, selection.active)
     if spec.polish:
         found = polished(problem, *found, stop)
-    receiver, active, power_factor, error, scalars, broken = coordinated(
-        problem, *found, spec.coordination
+    receiver, active = found
+    stopped = "deadline" if spec.polish and stop[0] else selection.stopped
+    return verified_schedule(
+        problem, spec, selection._replace(receiver=receiver, active=active, stopped=stopped)
     )
-    iterations, stopped = selection.iterations, selection.stopped
-    if spec.polish and stop[0]:
-        stopped = "deadline"
+
+
+def verified_schedule(problem: Problem, spec: SolveSpec, selection: Selection) -> Schedule:
+    """Coordinate the active devices of ``selection`` as ``spec`` says, and verify the schedule.
+
+    Parameters
+    ----------
+    problem
+        With the tuned channels, if there is a surface.
+    """
+    receiver, active, power_factor, error, scalars, broken = coordinated(
+        problem, selection.receiver, selection.active, spec.coordination
+    )
     schedule = Schedule(
         broken != formulas.TOLERANCE,
         active,
@@ -93,16 +105,17 @@ def _scheduled(problem: Problem | IrsProblem, spec: SolveSpec, stop: MaskArray) 
         power_factor,
         error,
         scalars,
-        iterations,
-        stopped,
-        phases,
+        selection.iterations,
+        selection.stopped,
+        selection.phases,
         selection.upper_bound,
     )
     if active.size == 0:
         return schedule._replace(
             feasible=False, receiver=None, power_factor=None, computation_error=None
         )
-    require_unbroken(broken, feasible=schedule.feasible, keeps_tolerance=scheduler.keeps_tolerance)
+    keeps_tolerance = spec.scheduler.keeps_tolerance
+    require_unbroken(broken, feasible=schedule.feasible, keeps_tolerance=keeps_tolerance)
     return _checked(schedule)
 
 

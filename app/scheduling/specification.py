@@ -73,6 +73,10 @@ class SolveSpec(Rebuilt):
         self.scheduler.require_suited(problem)
         if self.bound and isinstance(problem, IrsProblem):
             raise InvalidProblemError("bound", "is not available with a reflecting surface")
+        if self.bound and isinstance(problem, Problem) and problem.priorities is not None:
+            raise InvalidProblemError(
+                "bound", "counts devices, and is not available with priorities"
+            )
         if self.warm_start is not None and self.warm_start.size != problem.antennas:
             raise InvalidProblemError(
                 "warm_start",

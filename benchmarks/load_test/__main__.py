@@ -77,7 +77,7 @@ def main() -> None:
     service, others = {cores[0]}, set(cores[1:]) or {cores[0]}
     runs = [(name, clients) for name in CASES for clients in CLIENTS]
     outcomes: dict[tuple[str, int], Outcome] = {}
-    with running_command(service, solver_workers=1) as (process, address):
+    with running_command(cores=service, solver_workers=1) as (process, address):
         # Once, so that the solver process is there.
         body, headers = CASES["dc 20/6"].body(), {"Content-Type": MSGPACK}
         httpx.post(f"{address}/schedule", content=body, headers=headers, timeout=60)

@@ -23,8 +23,9 @@ from airsched_client.errors import (
     UnexpectedAnswerError,
     UnreachableError,
 )
+from airsched_client.frontier import Frontier
 from airsched_client.models import Algorithm, IrsSchedule, Parameter, Schedule
-from airsched_client.options import IrsOptions, ScheduleOptions
+from airsched_client.options import FrontierOptions, IrsOptions, ScheduleOptions
 
 __version__ = "0.1.0"
 
@@ -35,6 +36,8 @@ __all__ = [
     "AsyncSchedulerClient",
     "AuthenticationError",
     "DeadlineError",
+    "Frontier",
+    "FrontierOptions",
     "InvalidRequestError",
     "IrsOptions",
     "IrsSchedule",

@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from airsched_client._arrays import Layout, Shapes
 from airsched_client._wire import Encoding, load
 from airsched_client.errors import UnexpectedAnswerError, error_from
-from airsched_client.models import Algorithm, IrsSchedule, Schedule
-from airsched_client.options import IrsOptions, ScheduleOptions
+from airsched_client.frontier import Frontier
+from airsched_client.models import Algorithm, IrsSchedule, Schedule, schedules_from
+from airsched_client.options import FrontierOptions, IrsOptions, ScheduleOptions
 
 Result = TypeVar("Result")
 
@@ -82,20 +83,29 @@ def schedule_batch(
     matrices = shapes.complex("channels", channels, "rounds", "antennas", "devices")
 
     def read(answer: Any) -> tuple[Schedule, ...]:
-        # The names come once for all rounds.
-        names = answer["device_ids"]
-        found = tuple(
-            Schedule.from_answer(
-                {**item, "active_ids": names and [names[k] for k in item["active"]]}
-            )
-            for item in answer["schedules"]
-        )
+        found = schedules_from(answer["schedules"], answer["device_ids"])
         if len(found) != len(matrices):
             raise ValueError(f"{len(found)} schedules for {len(matrices)} channel matrices")
         return found
 
     body = {"channels": matrices, **_fields(shapes, _SCHEDULE_OPTIONS, options)}
     return _post(encoding, "/schedule/batch", body, read)
+
+
+def frontier(
+    encoding: Encoding, channels: ArrayLike, layout: Layout, options: FrontierOptions
+) -> Call[Frontier]:
+    """Ask for one round at every tolerance."""
+    shapes = Shapes(layout)
+    matrix = shapes.complex("channels", channels, "antennas", "devices")
+    body = {"channels": matrix, **_fields(shapes, _FRONTIER_OPTIONS, options)}
+    weights = body.get("weights", np.ones(matrix.shape[1]))
+    return _post(
+        encoding,
+        "/schedule/frontier",
+        body,
+        lambda answer: Frontier.from_answer(answer, weights),
+    )
 
 
 ALGORITHMS: Call[tuple[Algorithm, ...]] = Call(
@@ -116,9 +126,11 @@ def _post(
 
 _SCHEDULE_OPTIONS: frozenset[str] = ScheduleOptions.__optional_keys__
 _IRS_OPTIONS: frozenset[str] = IrsOptions.__optional_keys__
+_FRONTIER_OPTIONS: frozenset[str] = FrontierOptions.__optional_keys__
 
 _VECTORS: dict[str, tuple[Callable[..., Any], str]] = {
     "weights": (Shapes.real, "devices"),
+    "priorities": (Shapes.real, "devices"),
     "device_ids": (Shapes.names, "devices"),
     "warm_start": (Shapes.complex, "antennas"),
     "initial_phases": (Shapes.complex, "elements"),

@@ -13,8 +13,9 @@ from airsched_client._calls import Call, Result
 from airsched_client._connection import connection
 from airsched_client._wire import EncodingName
 from airsched_client.errors import AirschedError
+from airsched_client.frontier import Frontier
 from airsched_client.models import Algorithm, IrsSchedule, Schedule
-from airsched_client.options import IrsOptions, ScheduleOptions
+from airsched_client.options import FrontierOptions, IrsOptions, ScheduleOptions
 
 
 class AsyncSchedulerClient:
@@ -96,6 +97,16 @@ class AsyncSchedulerClient:
     ) -> tuple[Schedule, ...]:
         """Schedule ``channels`` (B, N, K), as :meth:`SchedulerClient.schedule_batch` does."""
         return await self._send(_calls.schedule_batch(self._encoding, channels, layout, options))
+
+    async def frontier(
+        self,
+        channels: ArrayLike,
+        *,
+        layout: Layout = "antennas_first",
+        **options: Unpack[FrontierOptions],
+    ) -> Frontier:
+        """Schedule ``channels`` (N, K) at every tolerance, as :meth:`SchedulerClient.frontier`."""
+        return await self._send(_calls.frontier(self._encoding, channels, layout, options))
 
     async def algorithms(self) -> tuple[Algorithm, ...]:
         """Return the service's algorithms with their parameters, defaults and bounds."""

@@ -13,8 +13,9 @@ from airsched_client._calls import Call, Result
 from airsched_client._connection import connection
 from airsched_client._wire import EncodingName
 from airsched_client.errors import AirschedError
+from airsched_client.frontier import Frontier
 from airsched_client.models import Algorithm, IrsSchedule, Schedule
-from airsched_client.options import IrsOptions, ScheduleOptions
+from airsched_client.options import FrontierOptions, IrsOptions, ScheduleOptions
 
 
 class SchedulerClient:
@@ -89,8 +90,8 @@ class SchedulerClient:
         options
             Exactly one of ``gamma``, ``gamma_db`` and ``max_error``; ``weights``, ``power``,
             ``noise_variance``, ``device_ids``, ``algorithm``, ``csi_error``, ``coordination``,
-            ``polish``, ``warm_start``, ``bound``, ``bound_ms``, ``deadline_ms``, ``seed``: see
-            :class:`ScheduleOptions`.
+            ``polish``, ``warm_start``, ``bound``, ``bound_ms``, ``deadline_ms``, ``seed``,
+            ``priorities``: see :class:`ScheduleOptions`.
 
         Raises
         ------
@@ -123,7 +124,7 @@ class SchedulerClient:
         layout
             ``devices_first`` if ``direct`` is (K, N) and ``devices_to_irs`` (K, M).
         options
-            As for :meth:`schedule` without ``bound`` and ``bound_ms``, and ``phase_bits``,
+            As for :meth:`schedule` without ``bound`` and ``priorities``, and ``phase_bits``,
             ``initial_phases``: see :class:`IrsOptions`.
 
         Raises
@@ -165,6 +166,34 @@ class SchedulerClient:
             As for :meth:`schedule`; :class:`NotFoundError` from a service without the route.
         """
         return self._send(_calls.schedule_batch(self._encoding, channels, layout, options))
+
+    def frontier(
+        self,
+        channels: ArrayLike,
+        *,
+        layout: Layout = "antennas_first",
+        **options: Unpack[FrontierOptions],
+    ) -> Frontier:
+        """Schedule one round at every tolerance: more devices for more error.
+
+        Parameters
+        ----------
+        channels, layout
+            As for :meth:`schedule`.
+        options
+            As for :meth:`schedule` without a tolerance, ``polish`` and ``bound``;
+            ``min_devices`` and ``max_error`` leave out points: see :class:`FrontierOptions`.
+
+        Returns
+        -------
+        The points, and rules to choose one, such as :meth:`Frontier.best`.
+
+        Raises
+        ------
+        ValueError, AirschedError
+            As for :meth:`schedule`; :class:`NotFoundError` from a service without the route.
+        """
+        return self._send(_calls.frontier(self._encoding, channels, layout, options))
 
     def algorithms(self) -> tuple[Algorithm, ...]:
         """Return the service's algorithms with their parameters, defaults and bounds."""

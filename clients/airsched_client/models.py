@@ -1,6 +1,6 @@
 """Answers of the service as frozen values with read-only NumPy arrays."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
@@ -79,6 +79,16 @@ class IrsSchedule(Schedule):
     phases: NDArray[np.complex128]
 
 
+def schedules_from(
+    answers: Iterable[Mapping[str, Any]], names: Sequence[str] | None
+) -> tuple[Schedule, ...]:
+    """Build several from one answer, which has the names of all devices only once."""
+    return tuple(
+        Schedule.from_answer({**item, "active_ids": names and [names[k] for k in item["active"]]})
+        for item in answers
+    )
+
+
 _COMPLEX = {"receiver", "transmit_scalars", "phases"}
 
 
@@ -103,6 +113,8 @@ class Algorithm:
         The routes that take it.
     max_devices, max_elements
         The largest K and M that it takes; None for as many as the service takes.
+    takes_priorities
+        Whether it takes priorities.
     """
 
     name: str
@@ -111,6 +123,7 @@ class Algorithm:
     endpoints: tuple[str, ...]
     max_devices: int | None
     max_elements: int | None
+    takes_priorities: bool
     parameters: tuple[Parameter, ...]
 
     @classmethod
@@ -123,6 +136,7 @@ class Algorithm:
             endpoints=tuple(answer["endpoints"]),
             max_devices=answer["max_devices"],
             max_elements=answer["max_elements"],
+            takes_priorities=answer["takes_priorities"],
             parameters=tuple(
                 Parameter(item["name"], item["default"], item["json_schema"])
                 for item in answer["parameters"]

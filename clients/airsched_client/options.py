@@ -6,18 +6,9 @@ from typing import Any, Literal, TypedDict
 from numpy.typing import ArrayLike
 
 
-class RoundOptions(TypedDict, total=False):
-    """Options of any schedule; those left out or None take the service's defaults.
+class CommonOptions(TypedDict, total=False):
+    """Options of every call; those left out or None take the service's defaults."""
 
-    Exactly one of ``gamma``, ``gamma_db`` and ``max_error`` is required.
-    """
-
-    gamma: float | None
-    """Tolerance γ = Pε/σ²."""
-    gamma_db: float | None
-    """γ in decibels, 10·log10 γ."""
-    max_error: float | None
-    """Tolerable computation error ε."""
     weights: ArrayLike | None
     """(K,) positive aggregation weights φ (default: all 1)."""
     power: float | None
@@ -28,13 +19,11 @@ class RoundOptions(TypedDict, total=False):
     """K distinct names, returned for the active devices."""
     algorithm: str | Mapping[str, Any] | None
     """A name, or a name with parameters such as ``{"name": "dual_pursuit", "starts": 8}``
-    (default: matching pursuit)."""
+    (default: matching pursuit; for a frontier, and only there, dual pursuit)."""
     csi_error: ArrayLike | None
     """() or (K,) bound on the error of the channel estimates, ‖h_k - ĥ_k‖ (default: 0)."""
     coordination: Literal["zero_forcing", "mmse"] | None
     """How the transmit scalars are set (default: zero forcing)."""
-    polish: bool | None
-    """Whether to replace the receiver by the one with the least error for the set found."""
     warm_start: ArrayLike | None
     """(N,) complex, last round's receiver, for algorithms that can start from one."""
     deadline_ms: float | None
@@ -43,13 +32,42 @@ class RoundOptions(TypedDict, total=False):
     """Source of randomness (default: 0)."""
 
 
+class RoundOptions(CommonOptions, total=False):
+    """Options of a schedule within a tolerance.
+
+    Exactly one of ``gamma``, ``gamma_db`` and ``max_error`` is required.
+    """
+
+    gamma: float | None
+    """Tolerance γ = Pε/σ²."""
+    gamma_db: float | None
+    """γ in decibels, 10·log10 γ."""
+    max_error: float | None
+    """Tolerable computation error ε."""
+    polish: bool | None
+    """Whether to replace the receiver by the one with the least error for the set found."""
+
+
 class ScheduleOptions(RoundOptions, total=False):
     """Options of a schedule without a surface."""
 
+    priorities: ArrayLike | None
+    """(K,) positive, on any scale: maximise their sum over the active devices, not the number."""
     bound: bool | None
-    """Whether to prove how many devices any receiver can serve at most."""
+    """Whether to prove how many devices any receiver can serve at most; not with priorities."""
     bound_ms: float | None
     """Milliseconds that the proof may take for each round (default: the service's)."""
+
+
+class FrontierOptions(CommonOptions, total=False):
+    """Options of a frontier."""
+
+    priorities: ArrayLike | None
+    """As for a schedule."""
+    min_devices: int | None
+    """Leave out points with fewer active devices (default: 1)."""
+    max_error: float | None
+    """Leave out points with a larger error (default: none)."""
 
 
 class IrsOptions(RoundOptions, total=False):

@@ -14,7 +14,8 @@ from types import FrameType
 
 from airsched_client.federated.checkpoint import read_records
 from airsched_client.federated.experiment import Record
-from airsched_client.federated.report import draw, markdown, summarise
+from airsched_client.federated.report import draw, markdown
+from airsched_client.federated.summary import summarise
 from airsched_client.federated.traces import Trace
 from examples.flower.engine import running_engine
 from lab.service import running_command

@@ -9,6 +9,7 @@ from experiments.series import (
     DC,
     DUAL_PURSUIT,
     MATCHING_PURSUIT,
+    OPTIMAL,
     SDR,
     SDR_PREFIX,
     series,
@@ -20,10 +21,11 @@ FITTED = series("matching_pursuit", "tab:gray", "p", delta=0.69)
 SMALL = series("matching_pursuit", None, delta=0.1)
 """The paper advises a "small enough" δ."""
 _CHANNELS: Counts = {
-    "quick": {None: 1000, DC: 100, SDR: 200, SDR_PREFIX: 200},
-    "paper": {None: 2000},
+    "quick": {None: 1000, OPTIMAL: 100, DC: 100, SDR: 200, SDR_PREFIX: 200},
+    "paper": {None: 2000, OPTIMAL: 500},
 }
 _SERIES = {
+    OPTIMAL: None,
     DUAL_PURSUIT: None,
     DC: "dc",
     MATCHING_PURSUIT: "matching_pursuit",
@@ -95,6 +97,8 @@ def remarks(measured: Measured, papers: PaperCurves) -> list[str]:
         "- **Dual pursuit** minus matching pursuit on the same channels: "
         f"{paired_at(measured, DUAL_PURSUIT, MATCHING_PURSUIT, (-7, -4, -1, 2))}; minus dc: "
         f"{paired_at(measured, DUAL_PURSUIT, DC, (-10, -7, -4, -1, 2))}.",
+        "- **Optimal**, the proven most devices, minus dual pursuit on the same channels: "
+        f"{paired_at(measured, OPTIMAL, DUAL_PURSUIT, (-7, -4, -1, 0, 2))}.",
     ]
 
 
@@ -109,6 +113,7 @@ FIGURE = Figure(
     papers_count=2000,
     series=_SERIES,
     pairs=(
+        (OPTIMAL, DUAL_PURSUIT),
         (DUAL_PURSUIT, MATCHING_PURSUIT),
         (DUAL_PURSUIT, DC),
         (DUAL_PURSUIT, SDR),

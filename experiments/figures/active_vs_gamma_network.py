@@ -4,13 +4,22 @@ from experiments.compare import largest_difference, paired_at
 from experiments.figure import Figure, Measured, PaperCurves, Scale
 from experiments.runner import Runner
 from experiments.selection import Counts, call, count_of, mean_active
-from experiments.series import DC, DUAL_PURSUIT, MATCHING_PURSUIT, SDR, SDR_PREFIX, series
+from experiments.series import (
+    DC,
+    DUAL_PURSUIT,
+    MATCHING_PURSUIT,
+    OPTIMAL,
+    SDR,
+    SDR_PREFIX,
+    series,
+)
 from lab import paper
 from lab.paper import SHIFT_DB
 
 SMALL = series("matching_pursuit", "tab:gray", "p", delta=0.1)
-_NETWORKS: Counts = {"quick": {None: 500, DC: 100}, "paper": {None: 2000}}
+_NETWORKS: Counts = {"quick": {None: 500, OPTIMAL: 100, DC: 100}, "paper": {None: 2000}}
 _SERIES = {
+    OPTIMAL: None,
     DUAL_PURSUIT: None,
     DC: "dc",
     MATCHING_PURSUIT: "matching_pursuit",
@@ -55,6 +64,8 @@ def remarks(measured: Measured, papers: PaperCurves) -> list[str]:
         "- **Dual pursuit** minus matching pursuit on the same networks: "
         f"{paired_at(measured, DUAL_PURSUIT, MATCHING_PURSUIT, (0, 5, 10, 15))}; minus dc: "
         f"{paired_at(measured, DUAL_PURSUIT, DC, (-5, 0, 5, 10, 15))}.",
+        "- **Optimal**, the proven most devices, minus dual pursuit on the same networks: "
+        f"{paired_at(measured, OPTIMAL, DUAL_PURSUIT, (-5, 0, 5, 10, 15))}.",
     ]
 
 
@@ -68,7 +79,12 @@ FIGURE = Figure(
     unit="networks",
     papers_count=None,
     series=_SERIES,
-    pairs=((DUAL_PURSUIT, MATCHING_PURSUIT), (DUAL_PURSUIT, DC), (DUAL_PURSUIT, SDR)),
+    pairs=(
+        (OPTIMAL, DUAL_PURSUIT),
+        (DUAL_PURSUIT, MATCHING_PURSUIT),
+        (DUAL_PURSUIT, DC),
+        (DUAL_PURSUIT, SDR),
+    ),
     measure=measure,
     remarks=remarks,
 )

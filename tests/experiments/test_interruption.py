@@ -10,44 +10,53 @@ import pytest
 
 from lab.processes import below
 
+SCRIPT = """
+import subprocess, sys
+from dataclasses import replace
+from experiments.__main__ import main
+from experiments.figures import FIGURES
+
+def wait(number):
+    # In place of a service.
+    subprocess.run(["sleep", "600"])
+
+NAME = "efficiency_vs_gamma"
+CALLS = [{"number": number} for number in range(2)]
+FIGURES[NAME] = replace(FIGURES[NAME], measure=lambda _, runner: runner.sweep("wait", wait, CALLS))
+sys.exit(main([NAME, *sys.argv[1:]]))
+"""
+
 
 @pytest.fixture
 def run(tmp_path, request):
-    """Start a run of the figures with as many jobs as asked, and leave nothing of it behind."""
+    """Start a run with as many jobs as asked, and leave nothing of it behind."""
     folders = ["--cache", str(tmp_path / "cache"), "--output", str(tmp_path)]
-    command = [sys.executable, "-m", "experiments", "efficiency_vs_gamma", "--jobs"]
-    with subprocess.Popen(
-        [*command, str(request.param), *folders], stderr=subprocess.PIPE, text=True
-    ) as run:
+    command = [sys.executable, "-c", SCRIPT, "--jobs", str(request.param), *folders]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as run:
         yield run
-        if run.poll() is None:
-            started = below(run.pid)
-            run.kill()
-            for process in filter(_alive, started):
-                psutil.Process(process).kill()
+        for process in (run.pid, *below(run.pid)) if run.poll() is None else ():
+            psutil.Process(process).kill()
 
 
 @pytest.mark.parametrize("run", [1, 2], indirect=True)
-def test_sigterm_stops_the_services_and_the_workers(run, tmp_path):
-    give_up = time.monotonic() + 300
-    # Some rounds are finished, so a service answers.
-    while not list(tmp_path.glob("cache/checkpoints/*/checkpoint.npz")):
+def test_sigterm_stops_what_the_calls_have_started(run):
+    give_up = time.monotonic() + 120
+    while not (sleeping := [child for child in below(run.pid) if _name(child) == "sleep"]):
         assert run.poll() is None
         assert time.monotonic() < give_up
         time.sleep(0.05)
-    started = below(run.pid)
-    assert started
     run.send_signal(signal.SIGTERM)
     _, said = run.communicate(timeout=60)
     assert run.returncode == 130
     assert "the same command resumes" in " ".join(said.split())
-    while left := [process for process in started if _alive(process)]:
-        assert time.monotonic() < give_up, left
+    while any(_name(child) == "sleep" for child in sleeping):
+        assert time.monotonic() < give_up
         time.sleep(0.05)
 
 
-def _alive(process):
+def _name(process):
     try:
-        return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
+        found = psutil.Process(process)
+        return "" if found.status() == psutil.STATUS_ZOMBIE else found.name()
     except psutil.NoSuchProcess:
-        return False
+        return ""

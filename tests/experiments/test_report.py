@@ -74,14 +74,14 @@ def test_every_order_is_listed_with_its_paired_difference_beside_the_papers():
     papers = {"perfect": {1.0: 0.0, 2.0: 80.0}, "dc": {1.0: 0.0, 2.0: 70.0}}
     samples = {
         PERFECT: {1.0: [1.0, 1.0], 2.0: [30.0, 32.0]},
-        DC: {1.0: [1.0, 1.0], 2.0: [20.0, 22.00001]},
-        DUAL_PURSUIT: {1.0: [1.0, 1.0], 2.0: [31.0, 22.0]},
+        DC: {1.0: [1.0, 1.0], 2.0: [20.0, 22.1]},
+        DUAL_PURSUIT: {1.0: [1.0, 1.0], 2.0: [31.0, 21.1]},
     }
     names = {PERFECT: "perfect", DC: "dc", DUAL_PURSUIT: None}
     measured = Measured(curves(samples), paired=paired(samples, combinations(samples, 2)))
     lines = learning_curves.orders(measured, papers, names)
-    assert "| perfect − dc | +10.0000 ± 0.0000 | **yes** | +10 |" in lines
-    assert "| dc − dual pursuit | -5.5 ± 5.5 | no |  |" in lines
+    assert "| perfect − dc | +9.950 ± 0.050 | **yes** | +10 |" in lines
+    assert "| dc − dual pursuit | −5.0 ± 6.0 | no |  |" in lines
     assert sum("resolved" not in line and "−" in line for line in lines) == 3
 
 

@@ -50,8 +50,8 @@ MUTANTS = [
         ),
         (
             "the noise is the same in every round",
-            "_stream(self._seed, _AIR, number)",
-            "_stream(self._seed, _AIR)",
+            "stream(self._seed, Purpose.AIR, number)",
+            "stream(self._seed, Purpose.AIR)",
             f"{_LOOP}::test_fading_stays_for_the_coherence",
         ),
     ),

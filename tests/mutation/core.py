@@ -61,7 +61,7 @@ MUTANTS = [
         "tests/scheduling/test_baselines.py::test_dc_serves_what_a_converged_dc_should",
         (
             "frees the wrong slacks",
-            "weights[current.order()[:kept]] = 1.0",
+            "weights[members] = self._values[members]",
             "weights[current.order()[-kept:]] = 1.0",
         ),
     ),

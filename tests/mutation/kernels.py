@@ -98,8 +98,8 @@ MUTANTS = [
         _DUAL,
         (
             "a descent does not look at the stop flag",
-            "while count > 0 and count >= goal and not stop[0]:",
-            "while count > 0 and count >= goal:",
+            "while count > 0 and not stop[0]:",
+            "while count > 0:",
             f"{_DUAL}::test_stop_ends_a_descent_in_the_middle",
         ),
         (

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-TIMEOUT_SECONDS = 600
+TIMEOUT_SECONDS = 300
 """A mutant that makes the tests take longer hangs, which they have noticed."""
 
 _NOT_COPIED = shutil.ignore_patterns(

@@ -14,8 +14,8 @@ MUTANTS = [
         _EXECUTION,
         (
             "polishing runs on the loop",
-            "entries <= self.inline_entries and not spec.polish",
-            "entries <= self.inline_entries",
+            "and not spec.polish and not spec.bound",
+            "and not spec.bound",
             f"{_EXECUTION}::test_only_short_solves_run_on_the_loop",
         ),
         (

@@ -13,11 +13,12 @@ def state_of(rng, antennas, devices, needed=2.0):
     rows = scaled_rows(iid_channels(rng, antennas, devices), np.full(devices, needed))
     lists = [np.zeros(devices, dtype) for dtype in (float, float, np.int64, np.int64)]
     receivers = [np.zeros(antennas, np.complex128) for _ in range(2)]
-    return State(rows, (np.abs(rows) ** 2).sum(1), *lists, *receivers)
+    return State(rows, (np.abs(rows) ** 2).sum(1), *lists, *receivers, np.ones(devices), 1.0)
 
 
+@pytest.mark.parametrize("prioritised", [False, True])
 @pytest.mark.parametrize("batch", [1, 2, 5])
-def test_a_drop_takes_those_with_the_largest_multiplier_times_norm(batch):
+def test_a_drop_takes_those_with_the_largest_multiplier_times_norm(batch, prioritised):
     rng = np.random.default_rng(20)
     for _ in range(20):
         state = state_of(rng, 4, 12)
@@ -25,7 +26,10 @@ def test_a_drop_takes_those_with_the_largest_multiplier_times_norm(batch):
         state.members[:9] = members
         state.multipliers[members] = rng.uniform(0.1, 1.0, 9)
         state.receiver[:] = state.multipliers @ state.rows
+        if prioritised:
+            state.values[:] = rng.uniform(0.1, 1.0, 12)
         scores = state.multipliers[members] * np.linalg.norm(state.rows[members], axis=1)
+        scores /= state.values[members]
         expected = set(members[np.argsort(scores)[: 9 - batch]])
         assert drop(state, 9, batch) == 9 - batch
         kept = state.members[: 9 - batch]
@@ -85,7 +89,7 @@ def test_stop_ends_a_descent_in_the_middle(rounds):
     count = begin(state, np.zeros(1, np.uint64), 0, np.zeros(0, np.complex128))
     # Compiled code takes only arrays; the same code, interpreted, takes a flag that changes.
     descended = getattr(descend, "py_func", descend)
-    assert descended(state, count, 0, StopAfter(rounds)) == (0, rounds)
-    served, further = descended(state, count, 0, StopAfter(10**6))
+    assert descended(state, count, 0.0, StopAfter(rounds)) == (0.0, 0, rounds)
+    _, served, further = descended(state, count, 0.0, StopAfter(10**6))
     assert served > 0
     assert further > 5

@@ -97,11 +97,14 @@ def test_drops_by_violation_not_by_gain():
     assert solve(problem).active.tolist() == [1]
 
 
-def test_bidirectional_ends_where_the_naive_rule_cycles():
+@pytest.mark.parametrize("delta", [0.55, 0.8, 0.95])
+def test_bidirectional_ends_where_the_naive_rule_cycles(delta):
+    """Without a bound on returns, most of these go on for ever at δ = 0.95, and none at 0.55."""
     rng = np.random.default_rng(23)
-    for _ in range(300):
+    parameters = MatchingPursuitParameters(delta, "bidirectional")
+    for _ in range(100):
         problem = Problem(iid_channels(rng, 6, 20), np.ones(20), 10**-0.1)
-        schedule = solve(problem, parameters=MatchingPursuitParameters(search="bidirectional"))
+        schedule = solve(problem, parameters=parameters)
         assert schedule.iterations <= 2 * problem.devices + 1
 
 

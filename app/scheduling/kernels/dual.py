@@ -3,7 +3,11 @@ r"""The loops of dual pursuit: which devices to drop, guided by their multiplier
 With :math:`a_k = h_k/\sqrt{q_k}` a unit receiver serves device k when :math:`|a_k^H c| \ge 1`.
 The multiplier :math:`\lambda_k` of the least-norm problem (see
 :mod:`app.scheduling.kernels.least_norm`) says what device k costs: while the norm of a set's
-receiver is too large, the devices with the largest :math:`\lambda_k\|a_k\|` are dropped.
+receiver is too large, the devices with the largest :math:`\lambda_k\|a_k\|/v_k` are dropped.
+
+The search is for the set of the largest value :math:`\sum_{k\in S} v_k`, and of the most devices
+among sets of equal value. Without priorities every :math:`v_k` is one and the value of a set is its
+size. Thresholds on values are in units of their mean over the devices that can be served alone.
 """
 
 import math
@@ -31,7 +35,7 @@ SERVED = 1.0 - 5e-10
 """Share of the required gain that counts as enough; the schedule's check allows twice the gap."""
 
 NEAR = 1
-"""A set is near the goal if it has at most this many devices more."""
+"""A set is near the goal if it has at most this many devices of mean value more."""
 
 NEAR_ROUNDS = 12
 """Rounds of sweeps for a set near the goal, where each drop matters most; elsewhere one."""
@@ -51,6 +55,12 @@ FULL_EFFORT = 100
 One more device is a smaller share of a larger set, and costs more to find.
 """
 
+SIDEWAYS = 0.9
+"""A kick that loses less than this, in units of the mean value, is also a way forward.
+
+One that loses nothing always is; without priorities there is no loss between none and one device.
+"""
+
 NOISE = 0.5
 """How random the choice of devices is that a kick adds."""
 
@@ -60,7 +70,7 @@ class State(NamedTuple):
 
     ``rows`` (K, N) aligned channels, ``sizes`` (K,) their squared norms, ``multipliers`` (K,),
     ``responses`` (K,), ``members`` and ``holders`` (K,) lists of devices, ``receiver`` and
-    ``combined`` (N,).
+    ``combined`` (N,), ``values`` (K,) of the devices and ``unit`` their mean.
     """
 
     rows: ComplexArray
@@ -71,6 +81,8 @@ class State(NamedTuple):
     holders: IndexArray
     receiver: ComplexArray
     combined: ComplexArray
+    values: RealArray
+    unit: float
 
 
 @compiled
@@ -85,21 +97,32 @@ def uniform(random: SeedArray) -> float:
 
 
 @compiled
-def count_served(state: State) -> int:
-    """Return how many of all devices the receiver serves."""
+def count_served(state: State) -> tuple[float, int]:
+    """Return the value and number of all devices that the receiver serves."""
     required = squared_norm(state.receiver) * SERVED
+    worth = 0.0
     served = 0
     for k in range(state.rows.shape[0]):
         value = response(state.rows, k, state.receiver)
         if value.real**2 + value.imag**2 >= required:
+            worth += state.values[k]
             served += 1
-    return served
+    return worth, served
+
+
+@compiled
+def worth_of(state: State, count: int) -> float:
+    """Return the value of the members."""
+    worth = 0.0
+    for i in range(count):
+        worth += state.values[state.members[i]]
+    return worth
 
 
 @compiled
 def one_round(state: State, count: int) -> float:
     """Sweep the members twice, align them, and return the smallest response over ‖c‖."""
-    rows, sizes, multipliers, responses, members, holders, receiver, combined = state
+    rows, sizes, multipliers, responses, members, holders, receiver, combined, _, _ = state
     sweep(rows, sizes, multipliers, members, count, receiver)
     held = holding(multipliers, members, count, holders)
     sweep(rows, sizes, multipliers, holders, held, receiver)
@@ -118,12 +141,12 @@ def attainable(state: State, count: int) -> float:
 
 @compiled
 def drop(state: State, count: int, batch: int) -> int:
-    """Drop the ``batch`` members with the largest λ_k‖a_k‖; return how many remain."""
+    """Drop the ``batch`` members with the largest λ_k‖a_k‖/v_k; return how many remain."""
     members, multipliers = state.members, state.multipliers
     scores = np.empty(count)
     for i in range(count):
         k = members[i]
-        scores[i] = multipliers[k] * math.sqrt(state.sizes[k])
+        scores[i] = multipliers[k] * math.sqrt(state.sizes[k]) / state.values[k]
     least = np.max(scores) if batch == 1 else np.sort(scores)[count - batch]
     kept = 0
     for i in range(count):
@@ -139,7 +162,7 @@ def drop(state: State, count: int, batch: int) -> int:
 
 
 @compiled
-def descend(state: State, count: int, goal: int, stop: MaskArray) -> tuple[int, int]:
+def descend(state: State, count: int, goal: float, stop: MaskArray) -> tuple[float, int, int]:
     """Drop members until the receiver serves all that remain.
 
     Parameters
@@ -147,19 +170,23 @@ def descend(state: State, count: int, goal: int, stop: MaskArray) -> tuple[int, 
     count
         Number of members.
     goal
-        How many devices the best set serves; the search ends at smaller sets.
+        Value of the set to improve on; the search ends where it would lose too much.
 
     Returns
     -------
-    Number of devices served, 0 if none was found, and of rounds.
+    Value and number of the devices served, 0 if none was found, and number of rounds.
     """
     rounds = 0
-    while count > 0 and count >= goal and not stop[0]:
-        for _ in range(NEAR_ROUNDS if count <= goal + NEAR else 1):
+    while count > 0 and not stop[0]:
+        worth = worth_of(state, count)
+        if worth <= goal - SIDEWAYS * state.unit:
+            break
+        for _ in range(NEAR_ROUNDS if worth <= goal + NEAR * state.unit else 1):
             rounds += 1
             level = one_round(state, count)
             if level * level >= SERVED:
-                return count_served(state), rounds
+                worth, served = count_served(state)
+                return worth, served, rounds
             state.receiver[:] = state.combined
             if attainable(state, count) < HOPELESS:
                 break
@@ -168,9 +195,10 @@ def descend(state: State, count: int, goal: int, stop: MaskArray) -> tuple[int, 
         for i in range(count):
             if state.responses[state.members[i]] ** 2 < required:
                 unserved += 1
-        batch = max(1, min(unserved // BATCH, count - goal - NEAR))
+        beyond = int((worth - goal) / state.unit) - NEAR
+        batch = max(1, min(unserved // BATCH, beyond))
         count = drop(state, count, batch)
-    return 0, rounds
+    return 0.0, 0, rounds
 
 
 @compiled
@@ -242,12 +270,13 @@ def kick(state: State, best: ComplexArray, multipliers: RealArray, random: SeedA
 def dual_pursuit(
     channels: ComplexArray,
     needed: RealArray,
+    values: RealArray,
     given: ComplexArray,
     starts: int,
     seed: np.uint64,
     stop: MaskArray,
 ) -> tuple[ComplexArray, int, int]:
-    """Search from several starts for the receiver that serves the most devices.
+    """Search from several starts for the receiver that serves the devices of most value.
 
     Parameters
     ----------
@@ -255,6 +284,8 @@ def dual_pursuit(
         (N, K).
     needed
         (K,) magnitude √q_k of the response that each device needs.
+    values
+        (K,) positive v_k.
     given
         (N,) first start, or empty.
     seed
@@ -270,10 +301,12 @@ def dual_pursuit(
     rows = scaled_rows(channels, needed)
     sizes = np.empty(devices)
     servable = 0
+    total = 0.0
     for k in range(devices):
         sizes[k] = squared_norm(rows[k])
         if sizes[k] >= SERVED:
             servable += 1
+            total += values[k]
     state = State(
         rows,
         sizes,
@@ -283,42 +316,53 @@ def dual_pursuit(
         np.empty(devices, np.int64),
         np.empty(antennas, np.complex128),
         np.empty(antennas, np.complex128),
+        values,
+        total / max(1, servable),
     )
     random = np.array([seed], np.uint64)
     best = np.zeros(antennas, np.complex128)
+    best[0] = 1.0
+    # The best of all starts, of this start, and where its next kick begins.
+    top = np.empty(antennas, np.complex128)
     local = np.empty(antennas, np.complex128)
     multipliers = np.empty(devices)
-    best[0] = 1.0
-    most = rounds = 0
+    most = 0.0
+    served = rounds = 0
     starts = max(1, starts * FULL_EFFORT // max(FULL_EFFORT, servable))
     tries = min(TRIES, starts - 1)
     if servable <= FULL_EFFORT:
         # A few devices are quick to try.
         tries = max(TRIES, FULL_EFFORT // max(1, servable))
     for start in range(starts):
-        if stop[0] or most == servable:
+        if stop[0] or served == servable:
             break
-        reached, used = descend(state, begin(state, random, start, given), 0, stop)
+        peak, size, used = descend(state, begin(state, random, start, given), 0.0, stop)
         rounds += used
-        if reached == 0:
+        if size == 0:
             continue
-        served = reached
+        top[:] = state.receiver
         local[:] = state.receiver
         multipliers[:] = state.multipliers
-        # A later start gets fewer tries, the further it is behind.
-        failures = min(max(0, most - served + 1), tries - 1) if most > 0 else 0
-        while failures < tries and served < servable and not stop[0]:
-            count = kick(state, local, multipliers, random)
-            reached, used = descend(state, count, served, stop)
+        failures = 0
+        if served > 0:
+            # A later start gets fewer tries, the further it is behind.
+            behind = int((most - peak) / state.unit) + 1
+            failures = min(max(0, behind), tries - 1)
+        while failures < tries and size < servable and not stop[0]:
+            worth, count, used = descend(state, kick(state, local, multipliers, random), peak, stop)
             rounds += used
-            failures = 0 if reached > served else failures + 1
-            if reached >= served:
-                # As many with another receiver: also a way forward.
-                served = reached
-                local[:] = state.receiver
-                multipliers[:] = state.multipliers
-        if served > most:
-            most = served
-            best[:] = local
+            failures += 1
+            if count == 0 or worth <= peak - SIDEWAYS * state.unit:
+                continue
+            # As much value with another receiver: also a way forward.
+            local[:] = state.receiver
+            multipliers[:] = state.multipliers
+            if worth > peak or (worth == peak and count >= size):
+                failures = failures if worth == peak and count == size else 0
+                peak, size = worth, count
+                top[:] = local
+        if peak > most or (peak == most and size > served):
+            most, served = peak, size
+            best[:] = top
     normalise(best)
-    return best, most, rounds
+    return best, served, rounds

@@ -80,6 +80,7 @@ def principal_receiver(channels: ComplexArray) -> ComplexArray:
 def backward_pursuit(
     channels: ComplexArray,
     required: RealArray,
+    values: RealArray,
     delta: float,
     bidirectional: bool,
     stop: MaskArray,
@@ -92,6 +93,8 @@ def backward_pursuit(
         (N, K).
     required
         (K,) gain that each device needs.
+    values
+        (K,) positive factors of the weights, one for each device.
     delta
         Subset-cutting parameter δ in (0, 1).
     bidirectional
@@ -111,7 +114,7 @@ def backward_pursuit(
     column = np.empty(antennas, np.complex128)
     product = np.empty(antennas, np.complex128)
     weights = np.zeros(devices)
-    new_weights = np.ones(devices)
+    new_weights = values.copy()
     gain = np.empty(devices)
     remaining = np.ones(devices, np.bool_)
     returned = np.zeros(devices, np.bool_)
@@ -138,7 +141,9 @@ def backward_pursuit(
                 remaining[k] = True
                 returned[k] = True
                 count += 1
-            new_weights[k] = subset_cutting(not served, delta) if remaining[k] else 0.0
+            new_weights[k] = 0.0
+            if remaining[k]:
+                new_weights[k] = values[k] * subset_cutting(not served, delta)
     remaining[:] = False
     return receiver, remaining, iterations
 
@@ -147,6 +152,7 @@ def backward_pursuit(
 def forward_pursuit(
     channels: ComplexArray,
     required: RealArray,
+    values: RealArray,
     delta: float,
     stop: MaskArray,
 ) -> tuple[ComplexArray, MaskArray, int]:
@@ -179,8 +185,8 @@ def forward_pursuit(
             break
         for k in range(devices):
             if taken[k]:
-                new_weights[k] = subset_cutting(False, delta)
-        new_weights[candidate] = subset_cutting(
+                new_weights[k] = values[k] * subset_cutting(False, delta)
+        new_weights[candidate] = values[candidate] * subset_cutting(
             not is_served(gain[candidate], required[candidate]), delta
         )
         taken[candidate] = True

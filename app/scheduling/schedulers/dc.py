@@ -73,20 +73,17 @@ class _Search:
         self.programmes = 0
         self.receiver: ComplexArray = np.zeros(problem.antennas, np.complex128)
         self.active: MaskArray = np.zeros(problem.devices, np.bool_)
-
-    @property
-    def count(self) -> int:
-        """How many devices the best receiver serves."""
-        return int(np.count_nonzero(self.active))
+        self.value = 0.0
+        self._values = problem.values[self._lifted.devices]
 
     def run(self) -> None:
         """Take both steps."""
         if self._lifted.devices.size == 0:
             return
-        relaxed = self._solve(np.ones(self._lifted.devices.size), None)
+        relaxed = self._solve(self._values, None)
         if relaxed is not None:
             self._search_prefix(self._sparsest(relaxed).order())
-        if self.count == 0:
+        if self.value == 0.0:
             # Every programme missed the devices that can only just be served.
             self._try_alone()
 
@@ -96,27 +93,36 @@ class _Search:
         for kept in range(size, 0, -1):
             previous = math.inf
             for _ in range(self._parameters.max_iterations):
-                if self.count >= kept:
+                members = current.order()[:kept]
+                if self._reaches(members):
                     return current
                 weights = np.zeros(size)
-                weights[current.order()[:kept]] = 1.0
+                weights[members] = self._values[members]
                 found = self._solve(weights, current.receiver)
                 if found is None:
                     break
                 current = found
-                slacks = np.maximum(0.0, np.sort(current.shortfalls)[:kept])
-                value = float(slacks.sum()) + current.rank_excess
-                if value > previous - self._parameters.tolerance:
+                members = current.order()[:kept]
+                slacks = np.maximum(0.0, current.shortfalls[members])
+                cost = float((self._values[members] * slacks).sum()) + current.rank_excess
+                if cost > previous - self._parameters.tolerance:
                     break
-                previous = value
+                previous = cost
         return current
 
     def _search_prefix(self, order: IndexArray) -> None:
         """Step 2: find the longest prefix of ``order`` that can be served."""
-        unservable = order.size + 1
-        while unservable - self.count > 1:
-            length = (self.count + unservable) // 2
-            if not self._serves(order[:length]):
+        reached, unservable = 0, order.size + 1
+        while True:
+            # A prefix of no more value than the best set need not be tried.
+            while reached < order.size and self._reaches(order[: reached + 1]):
+                reached += 1
+            if unservable - reached <= 1:
+                return
+            length = (reached + unservable) // 2
+            if self._serves(order[:length]):
+                reached = length
+            else:
                 unservable = length
 
     def _serves(self, members: IndexArray) -> bool:
@@ -128,8 +134,8 @@ class _Search:
             found = self._solve(weights, near)
             if found is None:
                 return False
-            # Serving as many other devices is just as good.
-            if self.count >= members.size:
+            # Serving others of as much value is just as good.
+            if self._reaches(members):
                 return True
             if found.rank_excess > previous - self._parameters.tolerance:
                 return False
@@ -151,10 +157,15 @@ class _Search:
         return found
 
     def _consider(self, receiver: ComplexArray) -> None:
-        """Keep ``receiver`` if it serves more devices than the best so far."""
+        """Keep ``receiver`` if the devices it serves have more value than the best so far."""
         served = self._problem.served(receiver)
-        if np.count_nonzero(served) > self.count:
-            self.receiver, self.active = receiver, served
+        value = float(self._values[served[self._lifted.devices]].sum())
+        if value > self.value:
+            self.receiver, self.active, self.value = receiver, served, value
+
+    def _reaches(self, members: IndexArray) -> bool:
+        """Whether the best set has at least the value of ``members``."""
+        return self.value >= float(self._values[members].sum())
 
 
 def select(problem: Problem, parameters: DcParameters, context: Context) -> Selection:
@@ -176,6 +187,7 @@ SCHEDULERS = (
         # It is in exact arithmetic, but its discrete choices can depend on the last bits.
         symmetric=False,
         pace="slow",
+        takes_priorities=True,
         max_devices=MAX_DEVICES,
     ),
 )

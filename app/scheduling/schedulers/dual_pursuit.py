@@ -73,6 +73,7 @@ def select(problem: Problem, parameters: DualPursuitParameters, context: Context
     receiver, served, rounds = dual_pursuit(
         problem.channels,
         np.sqrt(problem.required_gains),
+        problem.values,
         given,
         parameters.starts,
         np.uint64(context.seed & _SEED_BITS),
@@ -105,5 +106,6 @@ SCHEDULERS = (
         select=select,
         symmetric=False,
         pace="anytime",
+        takes_priorities=True,
     ),
 )

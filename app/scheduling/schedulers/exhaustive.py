@@ -1,8 +1,9 @@
 r"""Exhaustive search: the optimum for a few devices, by branch and bound over the sets.
 
-The search branches on including each device or not. A branch ends when it cannot hold more devices
-than the best set so far, or when its set cannot be served: then no larger set can. Known answers
-are reused: subsets of servable sets are servable, and supersets of unservable sets are not.
+The search branches on including each device or not. A branch ends when it cannot hold more value
+than the best set so far (or as much value and more devices; without priorities, value and number
+are the same), or when its set cannot be served: then no larger set can. Known answers are reused:
+subsets of servable sets are servable, and supersets of unservable sets are not.
 
 Sets are decided by :mod:`app.scheduling.servability` with many starts. The answer is always a
 feasible schedule, and it is the optimum if every "no" is right; most of those are proven.
@@ -43,26 +44,32 @@ class _Search:
         gains = np.sum(np.abs(problem.channels[:, devices]) ** 2, axis=0)
         spare = gains / problem.required_gains[devices]
         self._devices = devices[np.argsort(-spare, kind="stable")]
+        self._values = problem.values
+        values = self._values[self._devices]
+        # What the devices from each position on add to a set at most.
+        self._remaining = [float(values[position:].sum()) for position in range(values.size + 1)]
         self._servable: list[int] = []
         self._unservable: list[int] = []
         self.decisions = 0
         self.receiver: ComplexArray = np.zeros(problem.antennas, np.complex128)
         self.active: MaskArray = np.zeros(problem.devices, np.bool_)
-        self.count = 0
+        self._best = (0.0, 0)
 
     def run(self) -> None:
         """Search all sets."""
-        self._extend(0, 0)
+        self._extend(0, 0.0, 0)
 
-    def _extend(self, chosen: int, position: int) -> None:
+    def _extend(self, chosen: int, value: float, position: int) -> None:
         """Search the sets of ``chosen`` and any of the devices from ``position`` on."""
         remaining = self._devices.size - position
-        if chosen.bit_count() + remaining <= self.count or remaining == 0:
+        most = (value + self._remaining[position], chosen.bit_count() + remaining)
+        if most <= self._best or remaining == 0:
             return
         larger = chosen | 1 << position
         if self._is_servable(larger):
-            self._extend(larger, position + 1)
-        self._extend(chosen, position + 1)
+            own = float(self._values[self._devices[position]])
+            self._extend(larger, value + own, position + 1)
+        self._extend(chosen, value, position + 1)
 
     def _is_servable(self, chosen: int) -> bool:
         if any(chosen & known == chosen for known in self._servable):
@@ -79,8 +86,9 @@ class _Search:
         self._servable.append(
             sum(1 << i for i, device in enumerate(self._devices) if active[device])
         )
-        if np.count_nonzero(active) > self.count:
-            self.count = int(np.count_nonzero(active))
+        found = (float(self._values[active].sum()), int(np.count_nonzero(active)))
+        if found > self._best:
+            self._best = found
             self.receiver, self.active = receiver, active
         return True
 
@@ -100,6 +108,7 @@ SCHEDULERS = (
         parameters=ExhaustiveParameters,
         select=select,
         pace="slow",
+        takes_priorities=True,
         max_devices=MAX_DEVICES,
     ),
 )

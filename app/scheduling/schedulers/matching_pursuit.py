@@ -6,6 +6,7 @@ Scheduling for Over-the-Air Federated Learning*, 2022.
 All searches look for the receiver of a set as the principal left singular vector of
 :math:`H\sqrt{W}`, with weights :math:`w_k` by subset cutting: :math:`\delta` for the remaining
 devices with :math:`F_k = \phi_k^2 - \gamma|h_k^H c|^2 > 0`, :math:`1-\delta` for the others.
+Priorities multiply these weights.
 
 backward
     Algorithm 1. Start with everyone at unit weight; while somebody is violated, drop
@@ -64,13 +65,18 @@ def select(problem: Problem, parameters: MatchingPursuitParameters, context: Con
     required, delta = problem.required_gains, parameters.delta
     if parameters.search == "forward":
         receiver, active, iterations = forward_pursuit(
-            problem.channels, required, delta, context.stop
+            problem.channels, required, problem.values, delta, context.stop
         )
         return Selection(
             receiver, active, iterations, "deadline" if context.stop[0] else "converged"
         )
     receiver, active, iterations = backward_pursuit(
-        problem.channels, required, delta, parameters.search == "bidirectional", context.stop
+        problem.channels,
+        required,
+        problem.values,
+        delta,
+        parameters.search == "bidirectional",
+        context.stop,
     )
     if context.stop[0] and not active.any():
         # A backward search has no schedule before it ends.
@@ -86,5 +92,6 @@ SCHEDULERS = (
         "Learning, 2022, Algorithm 1",
         parameters=MatchingPursuitParameters,
         select=select,
+        takes_priorities=True,
     ),
 )

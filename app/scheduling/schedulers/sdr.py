@@ -1,7 +1,8 @@
 r"""Semidefinite relaxation: the paper's benchmark.
 
 The lifted problem of :mod:`app.scheduling.schedulers.dc` with the :math:`\ell_1` norm of the slacks
-in place of their number, and without the rank condition: one semidefinite programme. It follows
+in place of their number (weighted by the priorities, if there are any), and without the rank
+condition: one semidefinite programme. It follows
 Example 1 of A. Bereyhi et al., *Matching Pursuit Based Scheduling for Over-the-Air Federated
 Learning*, 2022, after K. Yang et al., *Federated Learning via Over-the-Air Computation*, 2020.
 
@@ -62,7 +63,8 @@ class SdrParameters(Parameters):
 def select(problem: Problem, parameters: SdrParameters, context: Context) -> Selection:
     """Solve the relaxation and round it."""
     lifted = LiftedProblem(problem, parameters.solver)
-    relaxed = lifted.solve(np.ones(lifted.devices.size)) if lifted.devices.size else None
+    values = problem.values[lifted.devices]
+    relaxed = lifted.solve(values) if lifted.devices.size else None
     if relaxed is None:
         nobody = np.zeros(problem.devices, np.bool_)
         return Selection(np.zeros(problem.antennas, np.complex128), nobody, iterations=0)
@@ -91,6 +93,7 @@ SCHEDULERS = (
         # Which of many solutions a general solver returns depends on the basis.
         symmetric=False,
         pace="slow",
+        takes_priorities=True,
         max_devices=MAX_DEVICES,
     ),
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 from airsched_client.client import SchedulerClient
 from airsched_client.errors import AirschedError
 from airsched_client.federated.channels import NetworkParameters
-from airsched_client.federated.experiment import PERFECT, Experiment, Record
+from airsched_client.federated.experiment import AUTO, PERFECT, Experiment, Record
 from airsched_client.federated.loop import compare
 from airsched_client.federated.partition import PartitionParameters
 from airsched_client.federated.tasks import TASKS
@@ -21,7 +21,8 @@ try:
     from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    from airsched_client.federated.report import draw, markdown, summarise, table
+    from airsched_client.federated.report import draw, markdown, table
+    from airsched_client.federated.summary import summarise
 except ImportError as error:
     sys.exit(f"{error}: pip install 'airsched-client[federated]'")
 
@@ -175,7 +176,8 @@ def _parser() -> argparse.ArgumentParser:
         nargs="+",
         default=list(usual.policies),
         metavar="POLICY",
-        help=f"{PERFECT} (all devices, no noise), algorithms of the service, or {_EVERY}",
+        help=f"{PERFECT} (all devices, no noise), {AUTO} (no tolerance needed), algorithms of the "
+        f"service, or {_EVERY}",
     )
     add("--gamma-db", nargs="+", type=float, default=list(usual.gammas_db), help="tolerances γ")
     add("--seeds", nargs="+", type=int, default=list(usual.seeds), help="seeds of all randomness")

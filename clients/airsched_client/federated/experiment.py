@@ -8,15 +8,28 @@ from airsched_client.federated.channels import NetworkParameters
 from airsched_client.federated.partition import PartitionParameters
 
 PERFECT = "perfect"
-"""The one policy that is not an algorithm of the service: all devices, no noise."""
+"""The policy that needs no service: all devices, no noise."""
+
+AUTO = "auto"
+"""The policy without a tolerance: the best point of the round's frontier, by the client's rule."""
 
 
 class Run(NamedTuple):
-    """One policy at one tolerance on one network; the tolerance is None for ``perfect``."""
+    """One policy at one tolerance on one network; None for policies without a tolerance."""
 
     policy: str
     gamma_db: float | None
     seed: int
+
+    @property
+    def policy_name(self) -> str:
+        """The name of the policy without its parameters."""
+        return name_of(self.policy)
+
+
+def name_of(policy: str) -> str:
+    """Return the name of a policy without its parameters."""
+    return policy.partition(":")[0]
 
 
 @dataclass(frozen=True)
@@ -28,10 +41,13 @@ class Experiment:
     task
         A name of :data:`airsched_client.federated.tasks.TASKS`.
     policies
-        ``perfect`` and the service's algorithms: a name, or a name with parameters such as
-        ``matching_pursuit:delta=0.4,search=forward``.
+        ``perfect``, ``auto`` and the service's algorithms: a name, or a name with parameters such
+        as ``matching_pursuit:delta=0.4,search=forward``. ``priorities=age`` prefers devices that
+        have waited longer, ``priorities=weight`` those with more data; the service says which
+        algorithms take priorities. ``auto`` takes them too, and ``participation``, the ρ of
+        :meth:`airsched_client.Frontier.best`.
     gammas_db
-        Tolerances γ, each with every policy.
+        Tolerances γ, each with every policy but ``perfect`` and ``auto``.
     seeds
         Seeds of network, data, fading, training and noise; with the same seed, all policies see the
         same ones.
@@ -80,6 +96,8 @@ class Experiment:
             raise ValueError("seeds must be at least 0")
         if self.power <= 0 or self.noise_variance <= 0:
             raise ValueError("power and noise_variance must be positive")
+        if self.network.elements and AUTO in map(name_of, self.policies):
+            raise ValueError(f"{AUTO} cannot tune a reflecting surface: leave out elements")
         if self.channels is not None and self.network.elements:
             raise ValueError("a trace has no reflecting surface: leave out elements")
 
@@ -91,12 +109,12 @@ class Experiment:
         return {"name": name, **{key: _value(text) for key, text in parameters.items()}}
 
     def runs(self) -> list[Run]:
-        """Return the runs in order; ``perfect`` has no tolerance and runs once per seed."""
+        """Return the runs in order; a policy without a tolerance runs once per seed."""
         return [
             Run(policy, gamma_db, seed)
             for seed in self.seeds
             for policy in dict.fromkeys(self.policies)
-            for gamma_db in ((None,) if policy == PERFECT else self.gammas_db)
+            for gamma_db in ((None,) if name_of(policy) in (PERFECT, AUTO) else self.gammas_db)
         ]
 
     def to_json(self) -> dict[str, Any]:

@@ -25,14 +25,16 @@ from airsched_client.client import SchedulerClient
 from airsched_client.federated.air import aggregate
 from airsched_client.federated.channels import Channels
 from airsched_client.federated.checkpoint import Results
-from airsched_client.federated.experiment import PERFECT, Experiment, Record, Run
+from airsched_client.federated.experiment import AUTO, PERFECT, Experiment, Record, Run
 from airsched_client.federated.fading import Fading, NetworkFading, TraceFading
 from airsched_client.federated.partition import aggregation_weights, partition
+from airsched_client.federated.priorities import priorities
 from airsched_client.federated.streams import Purpose, stream
 from airsched_client.federated.tasks import Task, build
 from airsched_client.federated.waiting import Patience
+from airsched_client.frontier import PARTICIPATION
 from airsched_client.models import IrsSchedule, Schedule
-from airsched_client.options import RoundOptions
+from airsched_client.options import CommonOptions
 
 Real = NDArray[np.float64]
 
@@ -144,8 +146,9 @@ class Setting:
             through = channels.direct
             if isinstance(schedule, IrsSchedule):
                 through = channels.tuned(schedule.phases)
-            active, expected = schedule.active, schedule.computation_error
-            if active.size:
+            active = np.zeros(0, np.int64)
+            if schedule is not None and schedule.active.size:
+                active, expected = schedule.active, schedule.computation_error
                 updates = self._train(model, active, losses, number)
                 received = aggregate(
                     through,
@@ -170,23 +173,36 @@ class Setting:
 
     def _schedule(
         self, run: Run, channels: Channels, before: Sequence[Record], scheduler: SchedulerClient
-    ) -> Schedule:
+    ) -> Schedule | None:
+        """Ask the service; None if a frontier has no point."""
         experiment = self._experiment
-        options = RoundOptions(
+        algorithm = self._algorithm(run.policy, before)
+        rule = algorithm.pop("priorities", None)
+        chosen = None if rule is None else priorities(rule, self.weights, before)
+        common = CommonOptions(
             weights=self.weights,
-            algorithm=self._algorithm(run.policy, before),
-            gamma_db=run.gamma_db,
+            algorithm=None if run.policy_name == AUTO else algorithm,
             power=experiment.power,
             noise_variance=experiment.noise_variance,
             csi_error=experiment.network.csi_error,
             coordination=experiment.coordination,
-            polish=experiment.polish,
             seed=run.seed * experiment.rounds + len(before),
         )
+        if run.policy_name == AUTO:
+            frontier = scheduler.frontier(channels.estimates, priorities=chosen, **common)
+            return frontier.best(algorithm.get("participation", PARTICIPATION))
+        gamma_db, polish = run.gamma_db, experiment.polish
         if channels.irs_to_server is None or channels.devices_to_irs is None:
-            return scheduler.schedule(channels.estimates, **options)
+            return scheduler.schedule(
+                channels.estimates, gamma_db=gamma_db, polish=polish, priorities=chosen, **common
+            )
         return scheduler.schedule_irs(
-            channels.estimates, channels.irs_to_server, channels.devices_to_irs, **options
+            channels.estimates,
+            channels.irs_to_server,
+            channels.devices_to_irs,
+            gamma_db=gamma_db,
+            polish=polish,
+            **common,
         )
 
     def _algorithm(self, policy: str, before: Sequence[Record]) -> dict[str, Any]:

@@ -1,21 +1,14 @@
-"""The results: a table, and pictures of accuracy and active devices.
-
-The over-the-air efficiency is the paper's: the final accuracy of a policy over that of ``perfect``,
-
-    ζ = Accuracy_ota / Accuracy_fl,
-
-computed per seed and averaged over the seeds.
-"""
+"""The results: a table, and pictures of accuracy and active devices."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from airsched_client.federated.experiment import PERFECT, Record
+from airsched_client.federated.experiment import AUTO, PERFECT, Record, name_of
+from airsched_client.federated.summary import Summary, summarise
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -34,71 +27,8 @@ _COLORS = {
     "proportional_fair": "tab:pink",
     "exhaustive": "tab:brown",
     "all_devices": "tab:gray",
+    AUTO: "tab:cyan",
 }
-
-
-@dataclass(frozen=True)
-class Summary:
-    """One policy at one tolerance, over all seeds.
-
-    Parameters
-    ----------
-    policy, gamma_db, seeds
-        What was run; ``seeds`` counts the finished ones.
-    accuracy, accuracy_error
-        Final accuracy: mean, and standard error over the seeds (0 for one seed).
-    loss
-        Mean final test loss; None if one overflowed.
-    active
-        Mean |S| over all rounds.
-    error
-        Median measured error over all rounds with active devices; None for ``perfect``.
-    efficiency
-        Mean ζ; None if ``perfect`` did not run.
-    """
-
-    policy: str
-    gamma_db: float | None
-    seeds: int
-    accuracy: float
-    accuracy_error: float
-    loss: float | None
-    active: float
-    error: float | None
-    efficiency: float | None
-
-
-def summarise(records: Sequence[Record]) -> list[Summary]:
-    """Return a summary of every policy and tolerance, in the order of the runs."""
-    last = max((record.round for record in records), default=0)
-    final = {record.run: record for record in records if record.round == last}
-    summaries = []
-    for policy, gamma_db in dict.fromkeys((run.policy, run.gamma_db) for run in final):
-        ends = [end for run, end in final.items() if run[:2] == (policy, gamma_db)]
-        rounds = [record for record in records if record.run[:2] == (policy, gamma_db)]
-        accuracies = np.array([end.accuracy for end in ends])
-        losses = [end.loss for end in ends if end.loss is not None]
-        errors = [r.measured_error for r in rounds if r.measured_error is not None]
-        ratios = [
-            end.accuracy / reference.accuracy
-            for end in ends
-            if (reference := final.get(end.run._replace(policy=PERFECT, gamma_db=None)))
-        ]
-        spread = accuracies.std(ddof=1) / np.sqrt(len(ends)) if len(ends) > 1 else 0.0
-        summaries.append(
-            Summary(
-                policy,
-                gamma_db,
-                len(ends),
-                float(accuracies.mean()),
-                float(spread),
-                float(np.mean(losses)) if len(losses) == len(ends) else None,
-                float(np.mean([len(record.active) for record in rounds])),
-                float(np.median(errors)) if errors else None,
-                float(np.mean(ratios)) if ratios else None,
-            )
-        )
-    return summaries
 
 
 def table(summaries: Sequence[Summary]) -> "Table":
@@ -106,8 +36,13 @@ def table(summaries: Sequence[Summary]) -> "Table":
     from rich.table import Table
 
     seeds = max((summary.seeds for summary in summaries), default=0)
-    built = Table(title=f"final models, {seeds} seed{'s'[: seeds != 1]}")
-    for name in ("policy", "γ dB", "accuracy", "loss", "|S|", "error", "ζ"):
+    reference = next((s.policy for s in summaries if s.policy != PERFECT), None)
+    compared = any(summary.difference is not None for summary in summaries)
+    built = Table(
+        title=f"final models, {seeds} seed{'s'[: seeds != 1]}",
+        caption=f"difference: to {reference} on the same seeds" if compared else None,
+    )
+    for name in ("policy", "γ dB", "accuracy", "difference", "loss", "|S|", "error", "ζ"):
         built.add_column(name, justify="left" if name == "policy" else "right", no_wrap=True)
     for summary in summaries:
         built.add_row(*_cells(summary))
@@ -117,8 +52,8 @@ def table(summaries: Sequence[Summary]) -> "Table":
 def markdown(summaries: Sequence[Summary]) -> str:
     """Return the summaries as a table in Markdown."""
     lines = [
-        "| policy | γ [dB] | accuracy | test loss | mean \\|S\\| | error E | ζ |",
-        "|---|---|---|---|---|---|---|",
+        "| policy | γ [dB] | accuracy | difference | test loss | mean \\|S\\| | error E | ζ |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     lines += [f"| `{name}` | {' | '.join(rest)} |" for name, *rest in map(_cells, summaries)]
     return "\n".join(lines) + "\n"
@@ -145,6 +80,9 @@ def _cells(summary: Summary) -> list[str]:
         summary.policy,
         "" if summary.gamma_db is None else f"{summary.gamma_db:g}",
         f"{summary.accuracy:.3f} ± {summary.accuracy_error:.3f}",
+        ""
+        if summary.difference is None
+        else f"{summary.difference:+.3f} ± {summary.difference_error:.3f}",
         "overflow" if summary.loss is None else f"{summary.loss:.3g}",
         f"{summary.active:.1f}",
         "0" if summary.error is None else f"{summary.error:.3g}",
@@ -203,6 +141,14 @@ def _draw_efficiency(summaries: Sequence[Summary], folder: Path) -> Path:
         label = policy.replace("_", " ")
         for axes, values in ((left, efficiencies), (right, active)):
             axes.plot(gammas, values, "o-", color=_COLORS.get(policy), label=label)
+    for summary in summaries:
+        if name_of(summary.policy) == AUTO:
+            label = f"{summary.policy}, without γ"
+            for axes, value in (
+                (left, summary.efficiency or summary.accuracy),
+                (right, summary.active),
+            ):
+                axes.axhline(value, color=_COLORS.get(summary.policy), ls="--", label=label)
     with_reference = all(summary.efficiency is not None for summary in scheduled)
     left.set_ylabel("over-the-air efficiency ζ" if with_reference else "final test accuracy")
     right.set_ylabel("mean active devices |S|")

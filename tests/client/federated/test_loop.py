@@ -17,6 +17,7 @@ from airsched_client.federated.channels import Network, NetworkParameters
 from airsched_client.federated.checkpoint import Results, read_records
 from airsched_client.federated.experiment import Experiment, Record
 from airsched_client.federated.loop import Setting, compare
+from airsched_client.federated.priorities import ages
 from airsched_client.federated.tasks import build
 from airsched_client.federated.waiting import Patience, ServiceDownError
 
@@ -54,6 +55,73 @@ def assert_same(one, other):
     with np.load(one / "checkpoint.npz") as first, np.load(other / "checkpoint.npz") as second:
         np.testing.assert_array_equal(first["model"], second["model"])
         assert first["lines"] == second["lines"]
+
+
+def test_auto_takes_the_best_point_of_each_round(scheduler, tmp_path):
+    experiment = replace(SMALL, policies=("auto", "auto:participation=1000", "perfect"), seeds=(2,))
+    assert [run.gamma_db for run in experiment.runs()] == [None, None, None]
+    records = compare(experiment, scheduler, tmp_path)
+    setting = Setting(experiment, build("digits", None, 120, 1), 2)
+    for record in records:
+        if record.policy == "perfect":
+            continue
+        rng = np.random.default_rng([2, 3, record.round])
+        network = Network(experiment.network, np.random.default_rng([2, 0]))
+        frontier = scheduler.frontier(
+            network.fade(rng).direct,
+            weights=setting.weights,
+            noise_variance=0.1,
+            seed=2 * 3 + record.round,
+        )
+        best = frontier.best(1000.0 if "participation" in record.policy else 30.0)
+        assert record.active == tuple(best.active.tolist())
+        assert record.computation_error == best.computation_error
+
+
+class Watched:
+    """A scheduler that remembers the priorities it was asked with."""
+
+    def __init__(self, scheduler):
+        self._scheduler, self.priorities = scheduler, []
+
+    def schedule(self, channels, **options):
+        self.priorities.append(options["priorities"])
+        return self._scheduler.schedule(channels, **options)
+
+
+def test_priorities_by_age_and_weight(scheduler, tmp_path):
+    policies = ("dual_pursuit", "dual_pursuit:priorities=age", "dual_pursuit:priorities=weight")
+    experiment = replace(SMALL, policies=policies, gammas_db=(15.0,), seeds=(0,), rounds=4)
+    watched = Watched(scheduler)
+    records = compare(experiment, watched, tmp_path)
+    weights = Setting(experiment, build("digits", None, 120, 1), 0).weights
+    assert watched.priorities[:4] == [None] * 4
+    for number in range(4):
+        np.testing.assert_array_equal(
+            watched.priorities[4 + number], ages(6, records[4 : 4 + number])
+        )
+        np.testing.assert_array_equal(watched.priorities[8 + number], weights)
+    # Otherwise nobody has aged.
+    assert np.ptp(watched.priorities[7]) > 0
+    with pytest.raises(ValueError, match="one of age, weight"):
+        compare(
+            replace(experiment, policies=("auto:priorities=luck",)), scheduler, tmp_path / "other"
+        )
+
+
+def test_ages_count_from_the_last_round_a_device_took_part():
+    before = [
+        Record("sdr", 0.0, 0, number, active, 1.0, 1.0, 0.5, 0.5)
+        for number, active in enumerate([(0, 1), (1,), (2,)])
+    ]
+    assert ages(4, before).tolist() == [3.0, 2.0, 1.0, 4.0]
+    assert ages(2, []).tolist() == [1.0, 1.0]
+
+
+def test_auto_needs_channels_without_a_surface():
+    surface = NetworkParameters(devices=6, antennas=3, elements=2)
+    with pytest.raises(ValueError, match="auto cannot tune"):
+        replace(SMALL, policies=("auto:participation=3",), network=surface)
 
 
 def test_every_policy_tolerance_and_seed_has_all_rounds(uninterrupted):

@@ -11,7 +11,8 @@ import pytest
 
 from airsched_client.federated.__main__ import main
 from airsched_client.federated.experiment import Record
-from airsched_client.federated.report import draw, markdown, summarise
+from airsched_client.federated.report import draw, markdown
+from airsched_client.federated.summary import summarise
 
 
 def record(policy, gamma_db, seed, number, active, error, accuracy, loss=0.5):
@@ -65,12 +66,34 @@ def test_unfinished_runs_do_not_count():
 def test_markdown_has_a_row_for_each():
     lines = markdown(summarise(RECORDS)).splitlines()
     assert len(lines) == 4
-    assert lines[3] == "| `sdr` | 3 | 0.650 ± 0.250 | 1.5 | 1.5 | 2 | 0.700 |"
+    assert lines[3] == "| `sdr` | 3 | 0.650 ± 0.250 |  | 1.5 | 1.5 | 2 | 0.700 |"
+
+
+def test_differences_are_on_the_same_seeds_and_tolerance():
+    more = [
+        *RECORDS,
+        record("random", 3.0, 0, 1, 1, 1.0, 0.1),
+        record("random", 3.0, 1, 1, 1, 1.0, 0.8),
+        record("auto", None, 0, 1, 1, 1.0, 0.5),
+        record("auto", None, 1, 1, 1, 1.0, 0.9),
+    ]
+    perfect, sdr, random, auto = summarise(more)
+    assert perfect.difference is sdr.difference is None
+    # -0.3 and -0.1: they vary less than the accuracies do.
+    assert random.difference == pytest.approx(-0.2)
+    assert random.difference_error == pytest.approx(0.1)
+    assert auto.difference == pytest.approx(0.05)
+    assert auto.difference_error == pytest.approx(0.05)
+    assert "| -0.200 ± 0.100 |" in markdown([random])
+    # With several tolerances there is no single one to compare auto with.
+    more += [record("sdr", 9.0, seed, 1, 1, 1.0, 0.5) for seed in (0, 1)]
+    assert [s.difference for s in summarise(more) if s.policy == "auto"] == [None]
 
 
 def test_pictures_are_drawn(tmp_path):
     assert [file.name for file in draw(RECORDS, tmp_path)] == ["rounds_3db.png"]
     more = [*RECORDS, record("sdr", 9.0, 0, 0, 2, 1.0, 0.1), record("sdr", 9.0, 0, 1, 2, 1.0, 0.3)]
+    more += [record("auto", None, 0, number, 3, 1.0, 0.4) for number in (0, 1)]
     names = [file.name for file in draw(more, tmp_path)]
     assert names == ["rounds_3db.png", "rounds_9db.png", "efficiency.png"]
     assert [file.name for file in draw(RECORDS[:4], tmp_path)] == ["rounds.png"]

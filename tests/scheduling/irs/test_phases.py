@@ -140,10 +140,14 @@ def test_rise_never_lowers_the_level(seed, bits):
         channels = problem.tuned(phases).channels[:, members]
         return np.abs(receiver.conj() @ channels).min() / np.linalg.norm(receiver)
 
-    before = level()
-    raise_level(problem.surface, members, receiver, phases, np.inf, 10, NEVER)
-    assert level() >= before * (1 - 1e-9)
-    assert problem.grid.holds(phases)
+    before, start, first = level(), receiver.copy(), phases.copy()
+    for alternations in (1, 2, 3, 4, 6, 10):
+        # The last one tried is not always the best.
+        receiver[:], phases[:] = start, first
+        raise_level(problem.surface, members, receiver, phases, np.inf, alternations, NEVER)
+        assert level() >= before * (1 - 1e-9)
+        assert problem.grid.holds(phases)
+        before = level()
 
 
 @settings(deadline=None, max_examples=60)

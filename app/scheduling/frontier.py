@@ -1,0 +1,134 @@
+r"""The frontier: for each number of devices that can be served, the schedule of the least error.
+
+More devices cost more error. Dual pursuit (:mod:`app.scheduling.schedulers.dual_pursuit`) answers
+for one tolerance; this is its search for all tolerances at once.
+
+paths
+    From each of several starts, drop devices one by one from all of them. Every receiver on the
+    way is held against the best known for every number of devices.
+rising tolerance
+    For n = 2, 3, …: just below the least tolerance known for n devices, start at the receiver of
+    n - 1 and kick as dual pursuit does, until a few kicks in a row have found no better one.
+polish
+    Each receiver is replaced by the one of the least error for its set.
+
+Points that another beats, with as many devices or more for no more error, are left out. With
+priorities the value :math:`\sum_{k\in S} v_k` takes the place of the number of devices.
+
+Cost: about ten times one dual pursuit for K = 20, N = 6 (``python -m benchmarks frontier``). It
+grows as K times a dual pursuit until K reaches 100; beyond, there is a point for every K/100
+devices.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from app.scheduling.irs.problem import IrsProblem
+from app.scheduling.kernels.frontier import MAX_POINTS, frontier_pursuit
+from app.scheduling.problem import LARGEST, Problem
+from app.scheduling.schedule import Schedule
+from app.scheduling.scheduler import DeadlineExceededError, Selection, Stopped
+from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters
+from app.scheduling.solver import verified_schedule
+from app.scheduling.specification import SolveSpec
+from app.scheduling.types import MaskArray
+
+_SEED_BITS = (1 << 64) - 1
+_NO_START = np.zeros(0, np.complex128)
+_SERVED_AT = 1 + 1e-9
+"""A point's tolerance over the least one that serves its devices, for rounding."""
+
+_ENTRIES_AFTER_STOP = 1_000_000
+"""Channel entries, N·K for each point, that are processed after the deadline."""
+
+
+def most_points(devices: int) -> int:
+    """Return how many points the frontier of so many devices has at most."""
+    return min(devices, MAX_POINTS)
+
+
+class Point(NamedTuple):
+    """One schedule, and the problem it answers: that with the least tolerance that serves it."""
+
+    problem: Problem
+    schedule: Schedule
+
+
+class Frontier(NamedTuple):
+    """Schedules with rising number of devices (or value) and rising error.
+
+    Parameters
+    ----------
+    stopped
+        ``deadline`` if the search was stopped early: then better points may exist.
+    """
+
+    points: tuple[Point, ...]
+    stopped: Stopped
+
+
+def find_frontier(
+    problem: Problem | IrsProblem,
+    spec: SolveSpec,
+    stop: MaskArray | None = None,
+    min_devices: int = 1,
+) -> Frontier:
+    """Return the schedules that no other beats in both the number of devices and the error.
+
+    Parameters
+    ----------
+    problem
+        Its tolerance is the largest of interest.
+    spec
+        Its scheduler must be dual pursuit.
+    stop
+        (1,) mask, set from outside when the deadline has passed.
+    min_devices
+        Points with fewer devices are left out.
+
+    Raises
+    ------
+    DeadlineExceededError
+        ``stop`` was set before any point was found.
+    """
+    spec.require_suited(problem)
+    parameters = spec.parameters
+    if isinstance(problem, IrsProblem) or not isinstance(parameters, DualPursuitParameters):
+        raise TypeError("a frontier is found by dual_pursuit, without a surface")
+    stop = np.zeros(1, np.bool_) if stop is None else stop
+    gammas, receivers, rounds = frontier_pursuit(
+        problem.channels,
+        problem.weights,
+        np.broadcast_to(problem.csi_error, problem.devices).astype(np.float64),
+        problem.values,
+        problem.gamma,
+        _NO_START if spec.warm_start is None else np.array(spec.warm_start),
+        parameters.starts,
+        np.uint64(spec.seed & _SEED_BITS),
+        stop,
+    )
+    stopped: Stopped = "deadline" if stop[0] else "converged"
+    if stop[0] and not np.isfinite(gammas[0]):
+        raise DeadlineExceededError
+    points: list[Point] = []
+    entries = np.flatnonzero(gammas * _SERVED_AT <= problem.gamma)[::-1]
+    if stop[0]:
+        # Nobody waits long for a deadline to be kept: of a large problem, only some points.
+        entries = entries[:: 1 + entries.size * problem.entries // _ENTRIES_AFTER_STOP]
+    # From the largest set down: each smaller one must have less error than all before.
+    for entry in entries:
+        own = replace(problem, gamma=max(float(gammas[entry]) * _SERVED_AT, 1 / LARGEST))
+        receiver = receivers[entry]
+        selection = Selection(receiver, own.served(receiver), rounds, stopped)
+        schedule = verified_schedule(own, spec, selection)
+        if schedule.active.size >= min_devices and (
+            not points or _error(schedule) < _error(points[-1].schedule)
+        ):
+            points.append(Point(own, schedule))
+    return Frontier(tuple(reversed(points)), stopped)
+
+
+def _error(schedule: Schedule) -> float:
+    return float("inf") if schedule.computation_error is None else schedule.computation_error

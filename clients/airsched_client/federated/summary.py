@@ -1,0 +1,120 @@
+"""What remains of an experiment: the final accuracy of every policy, over all seeds.
+
+The over-the-air efficiency is the paper's: the final accuracy of a policy over that of ``perfect``,
+
+    ζ = Accuracy_ota / Accuracy_fl,
+
+computed per seed and averaged over the seeds. The seeds differ by more than the policies do, so
+each policy is also compared with the first one but ``perfect`` on the same seeds.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airsched_client.federated.experiment import PERFECT, Record, Run
+
+Real = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One policy at one tolerance, over all seeds.
+
+    Parameters
+    ----------
+    policy, gamma_db, seeds
+        What was run; ``seeds`` counts the finished ones.
+    accuracy, accuracy_error
+        Final accuracy: mean, and standard error over the seeds (0 for one seed).
+    loss
+        Mean final test loss; None if one overflowed.
+    active
+        Mean |S| over all rounds.
+    error
+        Median measured error over all rounds with active devices; None for ``perfect``.
+    efficiency
+        Mean ζ; None if ``perfect`` did not run.
+    difference, difference_error
+        Final accuracy over that of the first policy but ``perfect``, at the same tolerance and on
+        the same seeds: mean, and standard error. None for that policy itself and for ``perfect``,
+        and if there are no such runs.
+    """
+
+    policy: str
+    gamma_db: float | None
+    seeds: int
+    accuracy: float
+    accuracy_error: float
+    loss: float | None
+    active: float
+    error: float | None
+    efficiency: float | None
+    difference: float | None = None
+    difference_error: float = 0.0
+
+
+def summarise(records: Sequence[Record]) -> list[Summary]:
+    """Return a summary of every policy and tolerance, in the order of the runs."""
+    last = max((record.round for record in records), default=0)
+    final = {record.run: record for record in records if record.round == last}
+    reference = first_scheduled(records)
+    summaries = []
+    for policy, gamma_db in dict.fromkeys((run.policy, run.gamma_db) for run in final):
+        ends = [end for run, end in final.items() if run[:2] == (policy, gamma_db)]
+        rounds = [record for record in records if record.run[:2] == (policy, gamma_db)]
+        accuracies = np.array([end.accuracy for end in ends])
+        losses = [end.loss for end in ends if end.loss is not None]
+        errors = [r.measured_error for r in rounds if r.measured_error is not None]
+        ratios = [
+            end.accuracy / perfect.accuracy
+            for end in ends
+            if (perfect := final.get(end.run._replace(policy=PERFECT, gamma_db=None)))
+        ]
+        differences = [
+            end.accuracy - other.accuracy
+            for end in ends
+            if policy not in (PERFECT, reference)
+            and (other := _counterpart(end.run, reference, final))
+        ]
+        summaries.append(
+            Summary(
+                policy,
+                gamma_db,
+                len(ends),
+                float(accuracies.mean()),
+                _standard_error(accuracies),
+                float(np.mean(losses)) if len(losses) == len(ends) else None,
+                float(np.mean([len(record.active) for record in rounds])),
+                float(np.median(errors)) if errors else None,
+                float(np.mean(ratios)) if ratios else None,
+                float(np.mean(differences)) if differences else None,
+                _standard_error(np.array(differences)),
+            )
+        )
+    return summaries
+
+
+def first_scheduled(records: Sequence[Record]) -> str | None:
+    """Return the first policy but ``perfect``, to which the others are compared."""
+    return next((record.policy for record in records if record.policy != PERFECT), None)
+
+
+def _counterpart(run: Run, policy: str | None, final: Mapping[Run, Record]) -> Record | None:
+    """Return the last round of ``policy`` on the same seed at the same tolerance.
+
+    For a run without a tolerance, it is the one tolerance that ``policy`` ran at, if it is one.
+    """
+    found = [
+        end
+        for other, end in final.items()
+        if (other.policy, other.seed) == (policy, run.seed)
+        and (run.gamma_db is None or run.gamma_db == other.gamma_db)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _standard_error(values: Real) -> float:
+    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else 0.0

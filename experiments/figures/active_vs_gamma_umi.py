@@ -1,0 +1,52 @@
+"""Active devices against γ on channels of a 3GPP urban microcell, recorded with Sionna."""
+
+from experiments.compare import paired_at
+from experiments.figure import Figure, Measured, PaperCurves, Scale
+from experiments.runner import Runner
+from experiments.selection import call, mean_active
+from experiments.series import DC, DUAL_PURSUIT, MATCHING_PURSUIT
+
+_ROUNDS = {"quick": 20, "paper": 200}
+_GAMMAS_DB = range(-35, 21, 5)
+
+
+def measure(scale: Scale, runner: Runner) -> Measured:
+    """Run every algorithm on the rounds of the trace."""
+    points = {
+        (each, float(gamma_db)): call(each, "umi", gamma_db, _ROUNDS[scale])
+        for each in FIGURE.series
+        for gamma_db in _GAMMAS_DB
+    }
+    setting = (
+        "`examples/sionna/umi.npz`: 20 drops of the users with up to ten rounds each, P = σ² = 1, "
+        "unit weights; the standard errors take the rounds as independent, which rounds of the "
+        "same drop are not"
+    )
+    return mean_active(runner, FIGURE.name, points, FIGURE.pairs, setting)
+
+
+def remarks(measured: Measured, papers: PaperCurves) -> list[str]:
+    """Say how the algorithms compare on the same rounds."""
+    at = (-30, -20, -10, 0, 10)
+    return [
+        "Not in the paper: TR 38.901 channels at 3.5 GHz in place of its network. Gains differ by "
+        "tens of dB, most users being indoors.",
+        "- **Dual pursuit** minus matching pursuit on the same rounds: "
+        f"{paired_at(measured, DUAL_PURSUIT, MATCHING_PURSUIT, at)}; minus dc: "
+        f"{paired_at(measured, DUAL_PURSUIT, DC, at)}.",
+    ]
+
+
+FIGURE = Figure(
+    number=0,
+    name="active_vs_gamma_umi",
+    title="Active devices against the tolerance, 3GPP urban microcell",
+    x_label="tolerance γ [dB]",
+    y_label="mean number of active devices",
+    size="K = 20, N = 6",
+    unit="rounds",
+    series={DUAL_PURSUIT: None, DC: None, MATCHING_PURSUIT: None},
+    pairs=((DUAL_PURSUIT, MATCHING_PURSUIT), (DUAL_PURSUIT, DC)),
+    measure=measure,
+    remarks=remarks,
+)
