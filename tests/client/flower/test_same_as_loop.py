@@ -47,7 +47,7 @@ def assert_same(lines, records, rel=0.0):
 
 @pytest.mark.parametrize(
     ("policy", "gamma_db", "trace"),
-    [("dual_pursuit", 10.0, ""), ("matching_pursuit", -10.0, TRACE)],
+    [("dual_pursuit", 10.0, ""), ("auto", None, ""), ("matching_pursuit", -10.0, TRACE)],
 )
 def test_the_strategy_gives_the_results_of_the_loop(
     service_url, scheduler, tmp_path, policy, gamma_db, trace
@@ -59,12 +59,12 @@ def test_the_strategy_gives_the_results_of_the_loop(
         policy,
         seed=seed,
         trace=trace,
-        **{"gamma-db": gamma_db},
+        **{"gamma-db": gamma_db or 0.0},
     )
     records = compare(
         Experiment(
             policies=(policy,),
-            gammas_db=(gamma_db,),
+            gammas_db=(gamma_db or 0.0,),
             seeds=(seed,),
             rounds=ROUNDS,
             network=NetworkParameters(DEVICES, 6),
