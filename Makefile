@@ -23,7 +23,7 @@ demo-flower: build/flower-venv/installed-ray ## train with Flower, over the air 
 	@build/flower-venv/bin/python -m examples.flower.compare
 
 test: .venv/installed-cifar ## run the tests, but for Flower's
-	@$(BIN)/pytest
+	@$(BIN)/pytest --numprocesses auto --dist loadfile
 
 test-lowest: $(BIN)/uv ## run the tests with the lowest versions that are allowed (10 min)
 	@rm -rf build/lowest-venv

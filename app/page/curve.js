@@ -58,8 +58,8 @@ async function* curve(round, algorithm, endpoints, signal) {
       yield points;
     }
   } else if (endpoints.includes("/schedule/frontier")) {
-    const { body } = request(round, algorithm);
-    delete body.gamma_db;
+    // It takes no tolerance, and polishes always.
+    const { gamma_db: _, polish: __, ...body } = request(round, algorithm).body;
     const { answer } = await insist("schedule/frontier", body, signal, quietly);
     yield staircase(answer.points.map((point) => [10 * Math.log10(point.gamma), point.active.length]));
   } else {

@@ -120,6 +120,12 @@ def test_priorities_reach_the_algorithm(client, algorithm):
         assert schedule["active"] == expected
 
 
+def test_a_bound_counts_devices_and_takes_no_priorities(client):
+    body = {**ROUND, "gamma": 1.0, "algorithm": "dual_pursuit", "priorities": PRIORITIES}
+    assert refused(client, {**body, "bound": True}, "/schedule")["loc"] == ["bound"]
+    assert refused(client, {**ROUND, "bound": True})["loc"] == ["bound"]
+
+
 def test_priorities_reach_the_frontier(client):
     points = post(client, {**ROUND, "priorities": PRIORITIES})["points"]
     values = [sum(PRIORITIES[index] for index in point["active"]) for point in points]

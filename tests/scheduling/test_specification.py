@@ -106,7 +106,10 @@ IRS = IrsProblem(
     phase_bits=2,
     initial_phases=np.array([1, 1j, -1]),
 )
-FULL = Problem(PROBLEM.channels, np.arange(1.0, 10.0), 0.5, 2.0, 3.0, np.full(9, 0.01))
+FULL = Problem(
+    *(PROBLEM.channels, np.arange(1.0, 10.0), 0.5, 2.0, 3.0, np.full(9, 0.01)),
+    priorities=np.arange(9.0, 0.0, -1.0),
+)
 
 
 @pytest.mark.parametrize(

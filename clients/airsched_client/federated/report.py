@@ -32,7 +32,8 @@ _COLORS = {
 
 
 def table(summaries: Sequence[Summary]) -> "Table":
-    """Return the summaries for a terminal."""
+    """Return the summaries for a terminal of 80 columns; the loss is in the Markdown."""
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     seeds = max((summary.seeds for summary in summaries), default=0)
@@ -41,11 +42,14 @@ def table(summaries: Sequence[Summary]) -> "Table":
     built = Table(
         title=f"final models, {seeds} seed{'s'[: seeds != 1]}",
         caption=f"difference: to {reference} on the same seeds" if compared else None,
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
     )
-    for name in ("policy", "γ dB", "accuracy", "difference", "loss", "|S|", "error", "ζ"):
+    for name in ("policy", "γ dB", "accuracy", "difference", "|S|", "error", "ζ"):
         built.add_column(name, justify="left" if name == "policy" else "right", no_wrap=True)
     for summary in summaries:
-        built.add_row(*_cells(summary))
+        policy, gamma, accuracy, difference, _, *rest = _cells(summary)
+        built.add_row(policy, gamma, accuracy, difference, *rest)
     return built
 
 
