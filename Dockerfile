@@ -1,5 +1,5 @@
-# syntax=docker/dockerfile:1
-FROM python:3.11-slim AS base
+# docs/operations.md says how to pin this image by digest.
+FROM python:3.11.15-slim-trixie AS base
 # The kernels are compiled for this processor, not for the one that builds the image: the image runs
 # on any with AVX2 and FMA. For others, use `--build-arg KERNEL_CPU=generic`.
 ARG KERNEL_CPU=x86-64-v3

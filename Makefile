@@ -23,7 +23,7 @@ demo-flower: build/flower-venv/installed-ray ## train with Flower, over the air 
 	@build/flower-venv/bin/python -m examples.flower.compare
 
 test: .venv/installed-cifar ## run the tests, but for Flower's
-	@$(BIN)/pytest
+	@$(BIN)/pytest --numprocesses auto --dist loadfile
 
 test-lowest: $(BIN)/uv ## run the tests with the lowest versions that are allowed (10 min)
 	@rm -rf build/lowest-venv
@@ -52,7 +52,8 @@ check-deploy: .venv/installed-dev ## check the Dockerfile, compose file, manifes
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/ci.yml
 	$(BIN)/kubernetes-validate --strict $(filter-out %/kustomization.yaml,$(wildcard deploy/kubernetes/*.yaml))
 	@if command -v promtool > /dev/null; then promtool test rules deploy/prometheus/alerts_test.yml; \
-	  else echo 'the alert rules were not run: that takes promtool (Debian: prometheus)'; fi
+	  else echo '*** THE ALERT RULES WERE NOT TESTED: install promtool (Debian: apt install prometheus) ***' >&2; \
+	    test "$$CI" != true; fi
 
 check-openapi: ## lint openapi/openapi.json and compile the types made from it (needs npm)
 	npx --yes @stoplight/spectral-cli@6 lint openapi/openapi.json --ruleset openapi/.spectral.yaml --fail-severity hint
@@ -89,7 +90,7 @@ lock: $(BIN)/uv ## write requirements.lock, which the image installs
 
 audit: .venv/bin/python ## look up known vulnerabilities of what the image installs (needs the network)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
-	@$(BIN)/pip-audit --require-hashes --disable-pip --requirement requirements.lock
+	@$(BIN)/pip-audit --strict --require-hashes --disable-pip --requirement requirements.lock
 
 figures: .venv/installed-dev $(if $(DATA),.venv/installed-cifar) ## draw the paper's figures beside ours (SCALE=paper for its size, DATA=… to learn)
 	@$(BIN)/python -m experiments --scale $(SCALE) $(if $(DATA),--data $(DATA))

@@ -1,5 +1,6 @@
 """A real server for the tests: uvicorn on a free port of 127.0.0.1."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -18,7 +19,8 @@ from app.settings import Settings
 
 def pytest_configure() -> None:
     """Compile the kernels in one process; all others load them, and compute the same bits."""
-    subprocess.run([sys.executable, "-m", "app.compilation"], check=True)
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        subprocess.run([sys.executable, "-m", "app.compilation"], check=True)
 
 
 @contextmanager

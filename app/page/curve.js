@@ -1,13 +1,16 @@
 // How many devices an algorithm serves at each tolerance: asked of the service, newest question only.
 
 import { request, sweep } from "./round.js";
-import { ask, newest, pause } from "./service.js";
+import { insist, newest, pause } from "./service.js";
 import { LIMITS } from "./state.js";
 
 const [LEAST, MOST] = LIMITS.gamma;
 const grid = (step) => Array.from({ length: (MOST - LEAST) / step + 1 }, (_, k) => LEAST + step * k);
 const WAIT = 120;
 /** Milliseconds without a change before the curve is asked for: the schedule itself comes first. */
+
+const quietly = () => {};
+/** While a question is repeated, the panels say why. */
 
 /** Keeps the curves of both panels; `drawn(points)` hears of {panel: [[γ in dB, devices], …]}. */
 export class Curves {
@@ -50,18 +53,18 @@ async function* curve(round, algorithm, endpoints, signal) {
     const points = [];
     for (const gamma of grid(5)) {
       const { path, body } = request({ ...round, state: { ...round.state, gamma } }, algorithm);
-      const { answer } = await ask(path, body, signal);
+      const { answer } = await insist(path, body, signal, quietly);
       points.push([gamma, answer.active.length]);
       yield points;
     }
   } else if (endpoints.includes("/schedule/frontier")) {
-    const { body } = request(round, algorithm);
-    delete body.gamma_db;
-    const { answer } = await ask("schedule/frontier", body, signal);
+    // It takes no tolerance, and polishes always.
+    const { gamma_db: _, polish: __, ...body } = request(round, algorithm).body;
+    const { answer } = await insist("schedule/frontier", body, signal, quietly);
     yield staircase(answer.points.map((point) => [10 * Math.log10(point.gamma), point.active.length]));
   } else {
     const gammas = grid(2);
-    const { answer } = await ask("schedule/batch", sweep(round, algorithm, gammas), signal);
+    const { answer } = await insist("schedule/batch", sweep(round, algorithm, gammas), signal, quietly);
     yield answer.schedules.map(({ active }, k) => [gammas[k], active.length]);
   }
 }

@@ -81,14 +81,16 @@ export function pause(milliseconds, signal) {
   });
 }
 
-/** Ask until there is an answer or an error that repeating cannot help; `failing` hears of each. */
+/** Ask until there is an answer or an error that repeating cannot help; `failing` hears of those that it can.
+ *
+ * Not of the first refusal for want of room: what was just cancelled may still be leaving. */
 export async function insist(path, body, signal, failing) {
-  for (;;) {
+  for (let repeated = false; ; repeated = true) {
     try {
       return await ask(path, body, signal);
     } catch (error) {
       if (!error.retryable) throw error;
-      failing(error);
+      if (repeated || error.status !== 503) failing(error);
       await pause(error.retryAfter * 1000, signal);
     }
   }

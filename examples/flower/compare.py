@@ -90,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
         "--policies",
         nargs="+",
         default=["fedavg", "dual_pursuit", "matching_pursuit"],
-        help="fedavg, or algorithms of the service",
+        help="fedavg, auto (no tolerance), or algorithms of the service",
     )
     add("--seeds", nargs="+", type=int, default=list(range(5)), help="one run of the app each")
     add("--rounds", type=int, default=10, help="T")

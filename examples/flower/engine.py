@@ -20,7 +20,7 @@ _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     # The app runs in this environment; Flower would make another one for every run.
     "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
-    # Ray forks while the server computes. With several threads, OpenBLAS then sometimes hangs.
+    # A run once hung in a matrix product of the server; with one thread none did.
     "OPENBLAS_NUM_THREADS": "1",
 }
 

@@ -162,22 +162,21 @@ def test_the_curve_is_what_the_service_answers_and_a_click_sets_the_tolerance(vi
     assert int(visit.reading("active")) == counts[gammas.index(30)]
 
 
-def test_the_frontier_is_used_where_the_service_offers_it(visit):
+@pytest.mark.parametrize("polish", ["", "&polish=1"])
+def test_the_frontier_is_used_where_the_service_offers_it(visit, polish):
     page = visit.page
-    listed = httpx.get(f"{visit.url}/algorithms").json()
-    for algorithm in listed["algorithms"]:
-        if "/schedule" in algorithm["endpoints"]:
-            algorithm["endpoints"].append("/schedule/frontier")
-    points = [{"gamma": 1.0, "active": [1]}, {"gamma": 100.0, "active": [1, 4, 5]}]
-    page.route("**/algorithms", lambda route: route.fulfill(json=listed))
-    page.route("**/schedule/frontier", lambda route: route.fulfill(json={"points": points}))
-    with page.expect_request("**/schedule/frontier") as asked:
-        visit.open("second=&first=dual_pursuit")
-    body = asked.value.post_data_json
-    assert "gamma_db" not in body
-    assert body["algorithm"] == {"name": "dual_pursuit"}
-    expect(page.locator("#curve")).to_have_attribute(
-        "aria-label",
-        "Active devices against the tolerance. At 10 dB: Dual pursuit "
-        f"{visit.reading('active')}, from 0 at -10 dB to 3 at 40 dB.",
+    with page.expect_response("**/schedule/frontier") as answered:
+        visit.open(f"second=&first=dual_pursuit{polish}")
+    points = answered.value.json()["points"]
+    assert len(points) > 5
+    path = page.locator("#curve .line.first").get_attribute("d")
+    drawn = np.array([pair.split() for pair in path[1:].split("L")], float)
+    # Flat at first, then up at each point's own γ, and flat to the end.
+    levels = (10 * np.log10([point["gamma"] for point in points])).clip(-10, 40)
+    left, right = drawn[0, 0], drawn[-1, 0]
+    np.testing.assert_allclose(
+        drawn[2:-1:2, 0], left + (levels + 10) / 50 * (right - left), atol=0.1
     )
+    heights = drawn[0, 1] - drawn[2:-1:2, 1]
+    counts = np.array([len(point["active"]) for point in points])
+    np.testing.assert_allclose(heights / heights[-1], counts / counts[-1], atol=2e-3)

@@ -17,9 +17,20 @@ KUBERNETES = ROOT / "deploy" / "kubernetes"
 PATHS = {route.path for route in app.routes}
 
 
+def manifest(name):
+    return yaml.safe_load((KUBERNETES / f"{name}.yaml").read_text())
+
+
+def pod():
+    return manifest("deployment")["spec"]["template"]
+
+
 def container():
-    deployment = yaml.safe_load((KUBERNETES / "deployment.yaml").read_text())
-    return deployment["spec"]["template"]["spec"]["containers"][0]
+    return pod()["spec"]["containers"][0]
+
+
+def composed():
+    return yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text())["services"]["airsched"]
 
 
 def test_every_setting_exists():
@@ -32,26 +43,26 @@ def test_every_setting_exists():
 def test_probes_ask_for_routes_that_exist():
     for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
         assert container()[probe]["httpGet"]["path"] in PATHS
-    deployment = yaml.safe_load((KUBERNETES / "deployment.yaml").read_text())
-    pod = deployment["spec"]["template"]["metadata"]
-    assert pod["annotations"]["prometheus.io/path"] in PATHS
+    assert pod()["metadata"]["annotations"]["prometheus.io/path"] in PATHS
     assert re.search(r"127\.0\.0\.1:8000(/[\w/]+)", (ROOT / "Dockerfile").read_text())[1] in PATHS
 
 
-def test_a_pod_is_given_the_time_to_drain():
-    deployment = yaml.safe_load((KUBERNETES / "deployment.yaml").read_text())
-    settings = {item["name"]: item.get("value") for item in container()["env"]}
-    drain = float(settings["AIRSCHED_DRAIN_SECONDS"])
+def test_there_is_time_to_drain():
+    """A stop takes at most the drain, the longest solve and 5 s."""
     longest = Settings.model_fields["deadline_ms"].default / 1e3
-    grace = deployment["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]
-    assert grace > drain + longest
+    settings = {item["name"]: item.get("value") for item in container()["env"]}
+    stop = float(settings["AIRSCHED_DRAIN_SECONDS"]) + longest + 5
+    assert pod()["spec"]["terminationGracePeriodSeconds"] > stop
+    stop = float(composed()["environment"]["AIRSCHED_DRAIN_SECONDS"]) + longest + 5
+    assert int(composed()["stop_grace_period"].removesuffix("s")) > stop
 
 
 def test_the_manifests_name_this_version_and_each_other():
-    assert container()["image"] == f"airsched:{__version__}"
+    (image,) = manifest("kustomization")["images"]
+    assert image["name"] == container()["image"]
+    assert image["newTag"] == __version__
     files = {path.name for path in KUBERNETES.glob("*.yaml")} - {"kustomization.yaml"}
-    listed = yaml.safe_load((KUBERNETES / "kustomization.yaml").read_text())["resources"]
-    assert set(listed) == files
+    assert set(manifest("kustomization")["resources"]) == files
     selectors = set()
     for name in files:
         text = (KUBERNETES / name).read_text()

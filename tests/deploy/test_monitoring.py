@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from app.api.errors import Cause
+
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 METRICS = {
@@ -62,6 +64,15 @@ def test_every_alert_is_explained():
     for rule in rules():
         assert f"`{rule['alert']}`" in page, rule["alert"]
         assert rule["labels"]["severity"] in ("warning", "critical")
+
+
+def test_every_reason_that_means_overload_raises_an_alert():
+    overload = {cause.slug for cause in Cause if cause.value.status == 503} - {"not-ready"}
+    for name in ("AirschedRejecting", "Refused A"):
+        assert set(re.search(r'reason=~"([^"]+)"', EXPRESSIONS[name])[1].split("|")) == overload
+    page = (ROOT / "docs" / "operations.md").read_text()
+    (row,) = (line for line in page.splitlines() if line.startswith("| `AirschedRejecting`"))
+    assert all(f"`{reason}`" in row for reason in overload)
 
 
 def test_no_two_panels_share_a_place():

@@ -17,7 +17,7 @@ from tests.experiments.test_figures import written
 
 def test_the_results_say_which_figure_was_not_run(tmp_path):
     text = report.write(list(FIGURES.values()), tmp_path).read_text()
-    assert text.count("was **not run**") == len(FIGURES) == 11
+    assert text.count("was **not run**") == len(FIGURES)
 
 
 def curve(points):

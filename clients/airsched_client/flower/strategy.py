@@ -10,10 +10,9 @@ nobody can be served or nobody sends, the model is unchanged.
 """
 
 import logging
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, MetricRecord, RecordDict
@@ -27,15 +26,16 @@ from airsched_client.federated.channels import Channels
 from airsched_client.federated.partition import aggregation_weights
 from airsched_client.federated.streams import Purpose, stream
 from airsched_client.federated.waiting import Patience
-from airsched_client.flower.device import QUERY, device_from
 from airsched_client.flower.model import Model, OverTheAir
+from airsched_client.flower.nodes import Nodes
 from airsched_client.flower.sources import ChannelSource, Device
 from airsched_client.models import Schedule
-from airsched_client.options import ScheduleOptions
+from airsched_client.options import FrontierOptions, ScheduleOptions
 
 _log = logging.getLogger("flwr")
 
 _SET_HERE = frozenset({"weights", "device_ids"})
+_TOLERANCES = ("gamma", "gamma_db", "max_error")
 _DECIDED_BY_SERVICE = frozenset({"fraction_train", "min_train_nodes"})
 
 
@@ -46,8 +46,13 @@ class _Round:
     devices: Sequence[Device]
     weights: NDArray[np.float64]
     channels: Channels
-    schedule: Schedule
+    schedule: Schedule | None
     model: Model
+
+    @property
+    def active(self) -> list[int]:
+        """The scheduled devices; none if no device can be served."""
+        return [] if self.schedule is None else self.schedule.active.tolist()
 
 
 class OverTheAirFedAvg(FedAvg):
@@ -60,8 +65,10 @@ class OverTheAirFedAvg(FedAvg):
     source
         Where the channels come from.
     schedule
-        Options of every request: a tolerance, ``algorithm``, ``noise_variance`` and so on.
-        ``seed`` is that of the first round's request; every later round adds one.
+        Options of every request: a tolerance, ``algorithm``, ``noise_variance`` and so on. Without
+        a tolerance every round has the best point of its frontier:
+        :meth:`airsched_client.Frontier.best`. ``seed`` is that of the first round's request; every
+        later round adds one.
     over_the_air
         Says of an array's name and value whether it goes over the air; all floating-point arrays
         unless told otherwise. Leave out what noise can make invalid, such as the variances of batch
@@ -89,22 +96,23 @@ class OverTheAirFedAvg(FedAvg):
         scheduler: SchedulerClient,
         source: ChannelSource,
         *,
-        schedule: ScheduleOptions,
+        schedule: ScheduleOptions | None = None,
         over_the_air: OverTheAir = lambda name, array: True,
         seed: int = 0,
         query_timeout: float = 600.0,
         patience: Patience | None = None,
         **fedavg: Any,
     ) -> None:
+        schedule = schedule or {}
         if clash := sorted(_SET_HERE & schedule.keys()):
             raise ValueError(f"the strategy itself sets {', '.join(clash)} in every round")
         if clash := sorted(_DECIDED_BY_SERVICE & fedavg.keys()):
             raise ValueError(f"the service decides who trains: leave out {', '.join(clash)}")
         super().__init__(**fedavg)
         self._scheduler, self._source, self._options = scheduler, source, schedule
-        self._over_the_air, self._seed, self._query_timeout = over_the_air, seed, query_timeout
+        self._over_the_air, self._seed = over_the_air, seed
         self._patience = patience or Patience(tell=_log.warning)
-        self._known: dict[int, Device] = {}
+        self._nodes = Nodes(query_timeout)
         self._round: _Round | None = None
 
     def summary(self) -> None:
@@ -122,7 +130,7 @@ class OverTheAirFedAvg(FedAvg):
     ) -> Iterable[Message]:
         """Ask the service for a schedule, and return a message for each scheduled node."""
         self._round = None
-        devices = self._devices(grid)
+        devices = self._nodes.devices(grid, self.min_available_nodes, anew=self._source.reported)
         if not devices:
             _log.warning("configure_train: no node has described itself; nobody trains")
             return []
@@ -131,13 +139,12 @@ class OverTheAirFedAvg(FedAvg):
         options = self.schedule_options(server_round, devices)
         options["weights"] = weights
         options["device_ids"] = [str(device.node_id) for device in devices]
-        schedule = self._patience.ask(
-            lambda: self._scheduler.schedule(channels.estimates, **options)
-        )
+        schedule = self._patience.ask(lambda: self._ask(channels, options))
         self._round = _Round(
             devices, weights, channels, schedule, Model(arrays, self._over_the_air)
         )
-        active, error = schedule.active.tolist(), schedule.computation_error
+        active = self._round.active
+        error = None if schedule is None else schedule.computation_error
         _log.info(
             "configure_train: %s of %s nodes scheduled, computation error %s",
             len(active),
@@ -156,23 +163,24 @@ class OverTheAirFedAvg(FedAvg):
         current, self._round = self._round, None
         if current is None:
             return None, None
+        schedule = current.schedule
         # By who replied: the error of a node that died carries another node's number.
         valid, _ = self._check_and_log_replies(list(replies), is_train=True)
         contents = {message.metadata.src_node_id: message.content for message in valid}
         updates = self._updates(current, contents)
-        scheduled = [current.devices[k] for k in current.schedule.active.tolist()]
+        scheduled = [current.devices[k] for k in current.active]
         told: dict[str, Any] = {
             "air-devices": len(current.devices),
             "air-active": len(scheduled),
             "air-sent": len(updates),
             "air-schedule": [device.name for device in scheduled],
         }
-        if not updates:
+        if schedule is None or not updates:
             return None, MetricRecord(told)
         sent = np.array(list(updates), np.int64)
         received = aggregate(
             current.channels.direct,
-            replace(current.schedule, active=sent),
+            replace(schedule, active=sent),
             current.weights,
             np.stack(list(updates.values())),
             self._options.get("noise_variance") or 1.0,
@@ -180,18 +188,25 @@ class OverTheAirFedAvg(FedAvg):
         )
         records = [contents[current.devices[k].node_id] for k in updates]
         metrics = self.train_metrics_aggr_fn(records, self.weighted_by_key)
-        told["air-computation-error"] = current.schedule.computation_error
+        told["air-computation-error"] = schedule.computation_error
         told["air-measured-error"] = received.measured_error
         metrics.update(told)
         trained = [_only(record) for record in records]
         return current.model.after(received.mean, trained, current.weights[sent].tolist()), metrics
+
+    def _ask(self, channels: Channels, options: ScheduleOptions) -> Schedule | None:
+        """Return the service's schedule; None if a frontier has no point."""
+        if any(options.get(name) is not None for name in _TOLERANCES):
+            return self._scheduler.schedule(channels.estimates, **options)
+        rest = {name: value for name, value in options.items() if name not in _TOLERANCES}
+        return self._scheduler.frontier(channels.estimates, **cast(FrontierOptions, rest)).best()
 
     def _updates(
         self, current: _Round, contents: dict[int, RecordDict]
     ) -> dict[int, NDArray[np.float64]]:
         """Return the updates of the scheduled devices that have one, by device."""
         updates = {}
-        for k in current.schedule.active.tolist():
+        for k in current.active:
             node = current.devices[k].node_id
             problem = "no model"
             if node in contents:
@@ -202,41 +217,6 @@ class OverTheAirFedAvg(FedAvg):
                     problem = str(error)
             _log.warning("aggregate_train: node %s sent %s: it is left out", node, problem)
         return updates
-
-    def _devices(self, grid: Grid) -> list[Device]:
-        """Return the nodes that describe themselves, in the same order in every run."""
-        while len(nodes := set(grid.get_node_ids())) < self.min_available_nodes:
-            _log.info(
-                "Waiting for nodes: %s connected, %s needed", len(nodes), self.min_available_nodes
-            )
-            time.sleep(1)
-        if self._source.reported:
-            self._known.clear()
-        asked = sorted(nodes - self._known.keys())
-        if asked:
-            queries = [
-                Message(RecordDict(), node, QUERY, ttl=self._query_timeout) for node in asked
-            ]
-            for reply in grid.send_and_receive(queries, timeout=self._query_timeout):
-                self._note(reply)
-            if silent := [node for node in asked if node not in self._known]:
-                _log.warning("nodes %s did not describe themselves: they are left out", silent)
-        # Node ids are drawn anew in every run; in their order, no run could be repeated.
-        return sorted(
-            (self._known[node] for node in nodes & self._known.keys()),
-            key=lambda device: (device.index is None, device.index or 0, device.node_id),
-        )
-
-    def _note(self, reply: Message) -> None:
-        if reply.has_error():
-            _log.warning("a node failed to describe itself: %s", reply.error.reason)
-            return
-        try:
-            device = device_from(reply)
-        except ValueError as error:
-            _log.warning("node %s: %s", reply.metadata.src_node_id, error)
-        else:
-            self._known[device.node_id] = device
 
 
 def _only(record: RecordDict) -> ArrayRecord:

@@ -24,7 +24,7 @@ from .task import task, to_record, to_vector
 
 app = ServerApp()
 
-_PLAIN = "fedavg"
+_PLAIN, _AUTO = "fedavg", "auto"
 
 
 @app.main()
@@ -56,8 +56,8 @@ def _strategy(policy: str, scheduler: SchedulerClient, config: Mapping[str, Any]
         scheduler,
         _source(config),
         schedule={
-            "algorithm": policy,
-            "gamma_db": float(config["gamma-db"]),
+            "algorithm": None if policy == _AUTO else policy,
+            "gamma_db": None if policy == _AUTO else float(config["gamma-db"]),
             "seed": seed * int(config["num-server-rounds"]),
         },
         seed=seed,
@@ -90,7 +90,7 @@ def _append(output: Path, policy: str, config: Mapping[str, Any], result: Result
             everyone = list(range(int(config["devices"]))) if policy == _PLAIN else []
             line = {
                 "policy": policy,
-                "gamma_db": None if policy == _PLAIN else config["gamma-db"],
+                "gamma_db": None if policy in (_PLAIN, _AUTO) else config["gamma-db"],
                 "seed": config["seed"],
                 "round": number - 1,
                 "active": list(told.get("air-schedule", everyone)),

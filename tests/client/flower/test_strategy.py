@@ -1,97 +1,24 @@
 """The strategy on a grid in process: who is asked, what is received, what goes wrong."""
 
-import httpx
 import numpy as np
 import pytest
 
 pytest.importorskip("flwr", reason="needs Flower: `make check-flower` runs it")
 
-from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
+from flwr.app import ArrayRecord, ConfigRecord
 from flwr.clientapp import ClientApp
 
-from airsched_client import InvalidRequestError, SchedulerClient
 from airsched_client.federated.channels import Channels, NetworkParameters
-from airsched_client.federated.waiting import Patience, ServiceDownError
-from airsched_client.flower import NetworkSource, OverTheAirFedAvg, report_device
+from airsched_client.flower import NetworkSource, report_device
 from tests.client.flower.grid import FakeGrid
-
-NODES = 8
-MODEL = ArrayRecord(
-    {
-        "weights": Array(np.arange(300.0).reshape(3, 100)),
-        "bias": Array(np.array(0.5, np.float32)),
-        "variance": Array(np.full(4, 1e-12)),
-        "steps": Array(np.array(10)),
-    }
+from tests.client.flower.learners import (
+    MODEL,
+    NODES,
+    assert_mean_of,
+    make_app,
+    one_round,
+    strategy,
 )
-# So little noise that the sum is exact to rounding; everyone strong enough to be served.
-QUIET = {"noise_variance": 1e-20, "max_error": 1.0, "algorithm": "all_devices"}
-
-
-def update(partition):
-    """What a node adds to every weight."""
-    return np.random.default_rng(partition).standard_normal((3, 100))
-
-
-def samples(partition):
-    return 10.0 * (1 + partition)
-
-
-def make_app(trained=lambda partition, arrays: arrays):
-    app = ClientApp()
-    report_device(app, lambda context: samples(context.node_config["partition-id"]))
-
-    @app.train()
-    def train(message, context):
-        partition = context.node_config["partition-id"]
-        before = {name: array.numpy() for name, array in message.content["arrays"].items()}
-        after = {
-            "weights": before["weights"] + update(partition),
-            "bias": before["bias"] + np.float32(partition),
-            "variance": before["variance"] * (1 + partition),
-            "steps": before["steps"] + partition,
-        }
-        arrays = ArrayRecord(
-            {name: Array(np.asarray(v)) for name, v in trained(partition, after).items()}
-        )
-        metrics = MetricRecord({"num-examples": samples(partition), "norm": 1.0})
-        return Message(RecordDict({"arrays": arrays, "metrics": metrics}), reply_to=message)
-
-    return app
-
-
-def strategy(scheduler, source=None, **options):
-    schedule = options.pop("schedule", QUIET)
-    source = source or NetworkSource(NetworkParameters(NODES, 4))
-    return OverTheAirFedAvg(
-        scheduler,
-        source,
-        schedule=schedule,
-        over_the_air=lambda name, array: name != "variance",
-        fraction_evaluate=0.0,
-        **options,
-    )
-
-
-def one_round(built, grid, number=1):
-    messages = list(built.configure_train(number, MODEL, ConfigRecord(), grid))
-    return built.aggregate_train(number, grid.send_and_receive(messages))
-
-
-def assert_mean_of(arrays, partitions):
-    """The model after a round without noise is the mean of these nodes' models."""
-    weights = [samples(partition) for partition in partitions]
-    before = MODEL["weights"].numpy()
-    expected = np.average([update(partition) for partition in partitions], axis=0, weights=weights)
-    np.testing.assert_allclose(arrays["weights"].numpy(), before + expected, atol=1e-8)
-    mean = np.average(partitions, weights=weights)
-    assert arrays["bias"].numpy() == pytest.approx(0.5 + mean, rel=1e-6)
-    assert arrays["bias"].numpy().dtype == np.float32
-    # Digitally: exact, though the noise of the air would dwarf it.
-    np.testing.assert_allclose(arrays["variance"].numpy(), 1e-12 * (1 + mean), rtol=1e-12)
-    assert arrays["steps"].numpy() == round(10 + mean)
-    assert arrays["steps"].numpy().dtype == MODEL["steps"].numpy().dtype
-    assert arrays["steps"].numpy().shape == arrays["bias"].numpy().shape == ()
 
 
 def test_without_noise_the_model_is_the_weighted_mean(scheduler):
@@ -159,6 +86,20 @@ def test_when_nobody_can_be_served_nobody_trains_and_the_model_stays(scheduler):
     assert result.arrays == ArrayRecord()
 
 
+def test_without_a_tolerance_and_without_channels_nobody_trains(scheduler):
+    class Silent:
+        reported = False
+
+        def channels(self, server_round, devices):
+            nothing = np.zeros((4, len(devices)), complex)
+            return Channels(nothing, nothing)
+
+    grid = FakeGrid(make_app(), NODES)
+    arrays, metrics = one_round(strategy(scheduler, Silent(), schedule={}), grid)
+    assert arrays is None
+    assert (metrics["air-active"], metrics["air-sent"], grid.trained()) == (0, 0, [])
+
+
 def test_nodes_are_asked_once_unless_they_report_channels(scheduler):
     grid = FakeGrid(make_app(), NODES)
     strategy(scheduler).start(grid, MODEL, num_rounds=3)
@@ -192,93 +133,6 @@ def test_a_node_without_the_report_is_left_out(scheduler, caplog):
     built, grid = strategy(scheduler), FakeGrid(ClientApp(), 2)
     assert one_round(built, grid) == (None, None)
     assert "failed to describe itself" in caplog.text
-
-
-def test_every_option_reaches_the_service(scheduler):
-    """Sent as they are, beside weights by samples, names by node, and a seed that rises."""
-    seen = []
-
-    def answer(request):
-        seen.append(httpx.Response(200, json=None, content=request.content).json())
-        return httpx.Response(503, json={"detail": "enough"})
-
-    grid = FakeGrid(make_app(), NODES)
-    schedule = {"gamma_db": 3.0, "algorithm": "dc", "polish": True, "csi_error": 0.1, "seed": 40}
-    with SchedulerClient(
-        "http://test", transport=httpx.MockTransport(answer), encoding="json", retries=0
-    ) as client:
-        built = strategy(client, schedule=schedule, patience=Patience(0.0))
-        with pytest.raises(ServiceDownError):
-            built.configure_train(3, MODEL, ConfigRecord(), grid)
-    (sent,) = seen
-    assert sent["polish"] is True
-    assert sent["algorithm"] in ("dc", {"name": "dc"})
-    assert (sent["gamma_db"], sent["csi_error"], sent["seed"]) == (3.0, 0.1, 42)
-    expected = np.array([samples(partition) for partition in range(NODES)])
-    np.testing.assert_allclose(sent["weights"], expected / expected.mean())
-    by_partition = sorted(grid.partitions, key=grid.partitions.__getitem__)
-    assert sent["device_ids"] == [str(node) for node in by_partition]
-
-
-def test_options_can_change_from_round_to_round(scheduler):
-    class Alternating(OverTheAirFedAvg):
-        def schedule_options(self, server_round, devices):
-            options = super().schedule_options(server_round, devices)
-            return {**options, "gamma_db": -90.0 if server_round % 2 else 60.0}
-
-    source = NetworkSource(NetworkParameters(NODES, 4))
-    built = Alternating(scheduler, source, schedule={}, fraction_evaluate=0.0)
-    result = built.start(FakeGrid(make_app(), NODES), MODEL, num_rounds=4)
-    active = [result.train_metrics_clientapp[number]["air-active"] for number in range(1, 5)]
-    assert active == [0, NODES, 0, NODES]
-
-
-def test_a_service_that_is_down_is_waited_for_and_the_run_says_so(service_url, caplog):
-    calls = []
-
-    def flaky(request):
-        calls.append(request)
-        if len(calls) < 3:
-            return httpx.Response(503, text="starting")
-        return httpx.post(
-            f"{service_url}{request.url.path}",
-            content=request.content,
-            headers={
-                "content-type": request.headers["content-type"],
-                "accept": request.headers["accept"],
-            },
-        )
-
-    transport = httpx.MockTransport(flaky)
-    with SchedulerClient("http://test", transport=transport, retries=0) as client:
-        arrays, _ = one_round(strategy(client), FakeGrid(make_app(), NODES))
-    assert_mean_of(arrays, range(NODES))
-    assert caplog.text.count("trying again in") == 2
-
-
-def test_a_request_that_the_service_refuses_ends_the_run(scheduler):
-    built = strategy(scheduler, schedule={"gamma_db": 3.0, "algorithm": "no_such_one"})
-    with pytest.raises(InvalidRequestError):
-        built.start(FakeGrid(make_app(), NODES), MODEL, num_rounds=1)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"schedule": {"gamma_db": 3.0, "weights": [1.0]}}, "the strategy itself sets weights"),
-        ({"fraction_train": 0.5}, "the service decides who trains"),
-    ],
-)
-def test_options_that_would_be_ignored_are_refused(scheduler, options, words):
-    with pytest.raises(ValueError, match=words):
-        strategy(scheduler, **options)
-
-
-def test_a_model_that_sends_nothing_is_refused(scheduler):
-    built, grid = strategy(scheduler), FakeGrid(make_app(), NODES)
-    counters = ArrayRecord({"steps": Array(np.array([1, 2]))})
-    with pytest.raises(ValueError, match="no array of the model goes over the air"):
-        built.configure_train(1, counters, ConfigRecord(), grid)
 
 
 def test_the_air_uses_the_true_channels_and_the_service_the_estimates(scheduler):
