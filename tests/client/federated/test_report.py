@@ -120,6 +120,14 @@ def test_every_leaves_out_what_takes_fewer_devices(service_url, tmp_path, capsys
     assert "without exhaustive" in capsys.readouterr().out
 
 
+def is_alive(group):
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_the_demonstration_can_be_interrupted(tmp_path, how):
     process = subprocess.Popen(
@@ -134,9 +142,12 @@ def test_the_demonstration_can_be_interrupted(tmp_path, how):
             time.sleep(0.02)
         process.send_signal(how)
         assert process.wait(20) == 130
-        # The service was in the session that it started: nobody is left there.
-        with pytest.raises(ProcessLookupError):
-            os.killpg(process.pid, 0)
+        # The service was in the session that it started: nobody stays there. Its fork server ends
+        # by itself, a moment after the service.
+        give_up = time.monotonic() + 20
+        while is_alive(process.pid):
+            assert time.monotonic() < give_up
+            time.sleep(0.05)
     finally:
         # If the test failed: the service must not disturb later ones.
         with suppress(ProcessLookupError):
