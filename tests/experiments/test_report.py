@@ -151,7 +151,8 @@ def test_a_quick_run_never_replaces_the_papers_scale(tmp_path, capsys):
     with pytest.raises(report.SmallerScaleError, match="--output"):
         report.keep(SMALL, Measured({NEW: {0.0: Point(1.0, 0.1, 1)}}), "quick", tmp_path)
     assert main([SMALL.name, "--output", str(tmp_path)]) == 1
-    assert "must not replace" in capsys.readouterr().err
+    # Wrapped to the width of the terminal.
+    assert "must not replace" in " ".join(capsys.readouterr().err.split())
     assert (tmp_path / "results" / f"{SMALL.name}.csv").read_bytes() == before
 
 

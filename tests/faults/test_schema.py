@@ -81,6 +81,12 @@ def test_consistent_bodies(case, antennas, devices, tolerance, seed, address):
         body["warm_start"] = nested(iid_channels(rng, antennas, 1)[:, 0])
     if body.get("deadline_ms") is not None:
         body["deadline_ms"] = 20_000
+    if body.get("priorities") is not None:
+        body["priorities"] = rng.uniform(0.5, 2, devices).tolist()
+        body["algorithm"] = "dual_pursuit"
+        body["bound"] = False
+    if not body.get("bound"):
+        body.pop("bound_ms", None)
     answer = case.call(base_url=address, timeout=30)
     assert answer.status_code == 200, answer.text
     case.validate_response(answer)
