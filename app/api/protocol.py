@@ -122,7 +122,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._head_open = False
         super().on_headers_complete()
         if self.parser.should_upgrade():
-            self.cycle.keep_alive = False
+            # Not just `keep_alive = False`: with that, uvicorn up to 0.52 closes without saying so.
+            self.cycle.default_headers = [*self.cycle.default_headers, (b"connection", b"close")]
 
     def on_message_complete(self) -> None:
         """End the message, unless its body has yet to be parsed."""
