@@ -101,7 +101,11 @@ def _refusing(console: Console) -> None:
         answering = _loop_seconds(client, pid, small, 200)
         occupied = [
             pool.submit(
-                httpx.post, f"{client.base_url}schedule", content=long, headers=headers, timeout=60
+                httpx.post,
+                f"http://127.0.0.1:{client.base_url.port}/schedule",
+                content=long,
+                headers=headers,
+                timeout=60,
             )
             for _ in range(2)
         ]
