@@ -49,15 +49,18 @@ def kill_under_load(address, rounds, victims, kills):
 
     with ThreadPoolExecutor(CLIENTS) as pool:
         clients = [pool.submit(work, number) for number in range(CLIENTS)]
-        give_up = time.monotonic() + 60
-        while kills and not any(client.done() for client in clients):
-            assert time.monotonic() < give_up, f"{kills} more should have been killed"
-            time.sleep(0.2)
-            for victim in victims()[:1]:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(victim, signal.SIGKILL)
-                    kills -= 1
-        stop.set()
+        give_up = time.monotonic() + 90
+        try:
+            while kills and not any(client.done() for client in clients):
+                assert time.monotonic() < give_up, f"{kills} more should have been killed"
+                time.sleep(0.2)
+                for victim in victims()[:1]:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(victim, signal.SIGKILL)
+                        kills -= 1
+        finally:
+            # Whatever happened: otherwise the clients would go on for ever.
+            stop.set()
         for client in clients:
             client.result()
 
