@@ -36,6 +36,7 @@ def test_a_key_is_asked_for_and_used(browser):
         expect(reason).to_contain_text("Authorization")
         missing = reason.inner_text()
         expect(page.locator(".opblock")).to_have_count(0)
+        assert page.locator("#key").bounding_box()["width"] > 300
         page.locator("#key-value").fill("wrong")
         page.keyboard.press("Enter")
         expect(reason).not_to_have_text(missing)
