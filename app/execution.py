@@ -1,7 +1,7 @@
 """Where a solve runs, with a deadline: here and now, in a thread, or in a process of its own.
 
-- Short solves run on the event loop: a hop to a thread and back would cost the loop more than they
-  do. ``make bench`` measures both (``benchmarks/execution.py``), which sets :data:`INLINE_ENTRIES`.
+- Short solves run on the event loop, without a hop to a thread and back: those that cannot hold it
+  for longer than :data:`LOOP_SECONDS`, by the estimate of :mod:`app.scheduling.effort`.
 - Longer ones that look at their stop flag run in threads: compiled, without the interpreter lock.
 - Slow ones run in processes, which are killed when nobody waits any more: at the deadline, and when
   the client has gone. However slow they are, they hold no thread that others need, and no lock.
@@ -35,12 +35,13 @@ from app.scheduling import (
     solve_specified,
     with_bound,
 )
+from app.scheduling.effort import longest_seconds
 from app.scheduling.stopping import flag_after
 from app.scheduling.types import MaskArray
 from app.workers import NICENESS, Job, Workers
 
-INLINE_ENTRIES = 1000
-"""Default of ``inline_entries``."""
+LOOP_SECONDS = 2e-3
+"""Default of ``loop_seconds``. The estimate is of the slowest; a usual solve takes a fifth."""
 
 SEARCH_SHARE = 0.8
 """Share of its time after which a frontier's search ends; the rest is for checking its points."""
@@ -57,14 +58,14 @@ class Executor:
         Number of solves that run at once in threads, and in processes.
     queue_length
         Number of further ones that may wait for each.
-    inline_entries
-        Problems with at most this many channel entries, N·K, are short for a short scheduler.
+    loop_seconds
+        How long a solve may hold the event loop.
     """
 
     def __init__(
-        self, workers: int, queue_length: int, *, inline_entries: int = INLINE_ENTRIES
+        self, workers: int, queue_length: int, *, loop_seconds: float = LOOP_SECONDS
     ) -> None:
-        self.inline_entries = inline_entries
+        self.loop_seconds = loop_seconds
         self._shares = workers
         self._threads = Lane("thread", workers, queue_length, _be_nice)
         self._processes = Lane("process", workers, queue_length)
@@ -134,9 +135,7 @@ class Executor:
             timer.cancel()
 
     def _runs_inline(self, problems: Sequence[Problem | IrsProblem], spec: SolveSpec) -> bool:
-        entries = problems[0].entries * len(problems)
-        is_short = spec.scheduler.pace == "short" and not spec.polish and not spec.bound
-        return is_short and entries <= self.inline_entries
+        return len(problems) * longest_seconds(problems[0], spec) <= self.loop_seconds
 
     def _work(
         self,

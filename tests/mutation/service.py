@@ -13,15 +13,9 @@ MUTANTS = [
         "app/execution.py",
         _EXECUTION,
         (
-            "polishing runs on the loop",
-            "and not spec.polish and not spec.bound",
-            "and not spec.bound",
-            f"{_EXECUTION}::test_only_short_solves_run_on_the_loop",
-        ),
-        (
-            "the limit of short solves is excluded",
-            "entries <= self.inline_entries",
-            "entries < self.inline_entries",
+            "a batch counts as one solve",
+            "len(problems) * longest_seconds",
+            "longest_seconds",
             f"{_EXECUTION}::test_only_short_solves_run_on_the_loop",
         ),
         (
@@ -47,6 +41,16 @@ MUTANTS = [
             "workers, queue_length, _be_nice)",
             "workers, queue_length)",
             f"{_EXECUTION}::test_threads_give_way_to_the_loop",
+        ),
+    ),
+    *mutants(
+        "app/scheduling/effort.py",
+        _EXECUTION,
+        (
+            "polishing runs on the loop",
+            "or spec.polish or spec.bound",
+            "or spec.bound",
+            f"{_EXECUTION}::test_only_short_solves_run_on_the_loop",
         ),
     ),
     *mutants(
