@@ -7,6 +7,7 @@ from benchmarks import (
     client,
     dual_pursuit,
     execution,
+    fairness,
     frontier,
     irs,
     isolation,
@@ -32,6 +33,7 @@ BENCHMARKS = {
     "execution": execution.main,
     "isolation": isolation.main,
     "overload": overload.main,
+    "fairness": fairness.main,
     "client": client.main,
     "page": page.main,
 }
