@@ -190,3 +190,18 @@ def test_a_newer_request_cancels_the_older(visit):
     visit.answered()
     answer = httpx.post(f"{visit.url}/schedule", json=held[-1].request.post_data_json).json()
     assert visit.devices() == answer["active"]
+
+
+def test_the_curve_comes_after_the_schedules(visit):
+    """Together they would need more places than the service's queue has, and be refused."""
+    page = visit.open("", ("first", "second"))
+    held, curves = [], []
+    page.route("**/schedule", lambda route: held.append(route))
+    page.on("request", lambda sent: curves.append(sent.url.split("/schedule/")[1:]))
+    page.locator("#new-fading").click()
+    page.wait_for_timeout(400)
+    assert len(held) == 2
+    assert [found for found in curves if found] == []
+    with page.expect_response("**/schedule/batch"):
+        for route in held:
+            route.continue_()
