@@ -12,22 +12,21 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from app.scheduling.problem import Problem
+from app.scheduling.scheduler import Parameters
 from app.scheduling.schedulers.all_devices import AllDevicesParameters
 from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters
 from app.scheduling.schedulers.matching_pursuit import MatchingPursuitParameters
-from app.scheduling.specification import SolveSpec
 
 _OVERHEAD = 60e-6
 """Seconds outside the kernels: checks, coordination and verification of a small problem."""
 
 
-def longest_seconds(problem: object, spec: SolveSpec) -> float:
-    """Return how long solving ``problem`` as ``spec`` says can take; infinity if not known."""
-    estimate = _ESTIMATES.get(type(spec.parameters))
-    if estimate is None or spec.polish or spec.bound or not isinstance(problem, Problem):
+def longest_seconds(parameters: Parameters, antennas: int, devices: int) -> float:
+    """Return how long the algorithm with these parameters can take; infinity if not known."""
+    estimate = _ESTIMATES.get(type(parameters))
+    if estimate is None:
         return math.inf
-    return _OVERHEAD + estimate(problem.antennas, problem.devices, spec.parameters)
+    return _OVERHEAD + estimate(antennas, devices, parameters)
 
 
 def _all_devices(antennas: int, devices: int, parameters: AllDevicesParameters) -> float:

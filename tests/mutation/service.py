@@ -13,9 +13,15 @@ MUTANTS = [
         "app/execution.py",
         _EXECUTION,
         (
+            "polishing runs on the loop",
+            "and not spec.polish and not spec.bound",
+            "and not spec.bound",
+            f"{_EXECUTION}::test_only_short_solves_run_on_the_loop",
+        ),
+        (
             "a batch counts as one solve",
-            "len(problems) * longest_seconds",
-            "longest_seconds",
+            "outline.rounds * each",
+            "each",
             f"{_EXECUTION}::test_only_short_solves_run_on_the_loop",
         ),
         (
@@ -44,13 +50,17 @@ MUTANTS = [
         ),
     ),
     *mutants(
-        "app/scheduling/effort.py",
-        _EXECUTION,
+        "app/api/shedding.py",
+        "tests/api/test_shedding.py",
         (
-            "polishing runs on the loop",
-            "or spec.polish or spec.bound",
-            "or spec.bound",
-            f"{_EXECUTION}::test_only_short_solves_run_on_the_loop",
+            "the body is lost on the way",
+            "_again(message, receive)",
+            "receive",
+        ),
+        (
+            "polishing counts as short",
+            'not (body.get("polish") or body.get("bound"))',
+            'not body.get("bound")',
         ),
     ),
     *mutants(
@@ -58,13 +68,13 @@ MUTANTS = [
         "tests/test_lanes.py",
         (
             "one more waits than may",
-            "self._waiting.values())) >= self._queue_length:",
-            "self._waiting.values())) > self._queue_length:",
+            "self._waiting.values())) >= self._queue_length",
+            "self._waiting.values())) > self._queue_length",
         ),
         (
             "everybody makes room for anybody",
-            "if self._load(busiest) <= self._load(client) + 1:",
-            "if busiest == client:",
+            "self._load(self._busiest(client)) <= self._load(client) + 1",
+            "self._busiest(client) == client",
         ),
         (
             "the busiest goes first",
