@@ -90,7 +90,7 @@ class JointSearch:
     def improve(self, receiver: ComplexArray, phases: ComplexArray) -> None:
         """Search for more devices than ``receiver`` serves with these ``phases``."""
         if self._problem.phase_bits is not None:
-            self._grow(receiver, phases)
+            self.grow(receiver, phases)
             return
         receiver, phases = receiver / np.linalg.norm(receiver), phases.copy()
         self.iterations += joint_dual_pursuit(
@@ -98,8 +98,8 @@ class JointSearch:
         )
         self._consider(receiver, phases)
 
-    def _grow(self, receiver: ComplexArray, phases: ComplexArray) -> None:
-        """Add devices to those that ``receiver`` serves, on a grid of phases."""
+    def grow(self, receiver: ComplexArray, phases: ComplexArray) -> None:
+        """Add as many devices as possible to those that ``receiver`` serves, and drop none."""
         levels = self._levels(receiver, phases)
         batch = max(1, int(np.count_nonzero((levels < SERVED) & self._servable)) // BATCH)
         failures = 0

@@ -61,13 +61,14 @@ class IrsDualPursuitParameters(Parameters):
     starts: Annotated[int, Interval(ge=2, le=1000)] = 2
 
 
-def _further_starts(
+def starts_of(
     problem: IrsProblem,
     parameters: IrsDualPursuitParameters,
     context: Context,
     search: JointSearch,
 ) -> Iterator[tuple[ComplexArray, ComplexArray | None]]:
-    """Yield phases, each with a receiver if one is known."""
+    """Yield phases to start from, each with a receiver if one is known, until the search ends."""
+    yield problem.start(), context.warm_start
     if not search.ended:
         yield search.algorithm_2()
     if not search.ended and problem.phase_bits is not None:
@@ -76,6 +77,8 @@ def _further_starts(
         yield problem.grid.nearest(np.asarray(free.phases)), free.receiver
     rng = np.random.default_rng(context.seed)
     for _ in range(parameters.starts - 2):
+        if search.ended:
+            break
         phases = problem.start()
         phases[problem.order] = problem.grid.random(rng, problem.elements)
         yield phases, None
@@ -86,15 +89,12 @@ def select(
 ) -> Selection:
     """Search from every start, then raise the level of the best set."""
     search = JointSearch(problem, context)
-    found = search.untuned(problem.start(), context.warm_start)
     if not problem.reflects:
         # Nothing to tune: return the schedule for the direct channels.
+        found = search.untuned(problem.start(), context.warm_start)
         return found._replace(phases=problem.start())
-    search.improve(found.receiver, problem.start())
     with suppress(DeadlineExceededError):
-        for phases, receiver in _further_starts(problem, parameters, context, search):
-            if search.ended:
-                break
+        for phases, receiver in starts_of(problem, parameters, context, search):
             search.improve(search.untuned(phases, receiver).receiver, phases)
     if context.stop[0] and not search.served.any():
         raise DeadlineExceededError
