@@ -22,7 +22,6 @@ from app.scheduling.kernels.joint_round import (
     Joint,
     balance,
     begin,
-    listen,
     move,
     one_round,
 )
@@ -154,7 +153,7 @@ def joint_dual_pursuit(
         local[:] = joint.receiver
         local_phases[:] = joint.phases
         multipliers[:] = joint.dual.multipliers
-        found = listen(joint)
+        found = int(np.count_nonzero(joint.dual.responses >= SERVED))
         if found > best:
             best, failures = found, 0
             receiver[:] = local

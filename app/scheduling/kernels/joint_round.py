@@ -85,13 +85,15 @@ def begin(surface: Surface) -> Joint:
 
 @compiled
 def listen(joint: Joint) -> int:
-    """Write |y_k| of all devices, and return how many are served."""
+    """Write the channels and |y_k| of all devices; return how many are served."""
     antennas, devices = joint.channels.shape
+    tuned = tuned_channels(joint.surface, joint.phases)
     served = 0
     for k in range(devices):
         total = 0j
         for n in range(antennas):
-            total += joint.receiver[n].conjugate() * joint.channels[n, k]
+            joint.channels[n, k] = tuned[n, k]
+            total += joint.receiver[n].conjugate() * tuned[n, k]
         joint.dual.responses[k] = abs(total)
         if joint.dual.responses[k] >= SERVED:
             served += 1
@@ -103,7 +105,6 @@ def move(joint: Joint, receiver: ComplexArray, phases: ComplexArray) -> int:
     """Go to a unit receiver and phases; return how many devices are served there."""
     joint.receiver[:] = receiver
     joint.phases[:] = phases
-    joint.channels[:] = tuned_channels(joint.surface, joint.phases)
     return listen(joint)
 
 
@@ -183,7 +184,6 @@ def one_round(joint: Joint, count: int, price: float) -> float:
         angle = factor * (pair.imag if j % 2 else pair.real)
         turned = joint.phases[m] * complex(math.cos(angle), math.sin(angle))
         joint.phases[m] = allowed_phase(turned, 0)
-    joint.channels[:] = tuned_channels(surface, joint.phases)
     listen(joint)
     least = math.inf
     for i in range(count):
