@@ -86,6 +86,33 @@ def irs_problems(
     ]
 
 
+def iid_irs_problems(
+    count: int,
+    elements: int,
+    gamma_db: float,
+    seed: int = 0,
+    *,
+    antennas: int = 6,
+    devices: int = 20,
+) -> list[IrsProblem]:
+    """Return ``count`` problems with a surface, all links independent, the same every time.
+
+    Unit weights. The devices' links to the surface are 16 dB weaker than the others, so 32 elements
+    with random phases add 0.7 times the power of the direct channels.
+    """
+    rng = np.random.default_rng(seed)
+    return [
+        IrsProblem(
+            iid_channels(rng, antennas, devices),
+            iid_channels(rng, antennas, elements),
+            0.15 * iid_channels(rng, elements, devices),
+            np.ones(devices),
+            10 ** (gamma_db / 10),
+        )
+        for _ in range(count)
+    ]
+
+
 def random_problem(
     rng: np.random.Generator, max_devices: int | None = None, **fixed: Any
 ) -> Problem:

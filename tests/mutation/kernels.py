@@ -6,6 +6,7 @@ _FOLDER = "app/scheduling/kernels"
 _EIGEN = "tests/scheduling/test_kernels.py"
 _NORM = "tests/scheduling/test_least_norm.py"
 _PHASES = "tests/scheduling/irs/test_phases.py"
+_JOINT = "tests/scheduling/irs/test_joint_dual.py"
 _PURSUIT = "tests/scheduling/test_matching_pursuit.py"
 _LIFTED = "tests/scheduling/test_lifted.py"
 _DUAL = "tests/scheduling/test_dual_steps.py"
@@ -163,6 +164,23 @@ MUTANTS = [
             "weights[k] = power",
             f"{_PHASES}::test_the_bound_and_its_weights_are_those_of_the_formula",
         ),
+    ),
+    *mutants(
+        f"{_FOLDER}/joint_round.py",
+        f"{_JOINT}::test_rows_say_how_receiver_and_angles_change_the_responses",
+        ("angles turn the wrong way", "slopes[j] = -price * (", "slopes[j] = price * ("),
+        (
+            "phases drift off the circle",
+            "joint.phases[m] = allowed_phase(turned, 0)",
+            "joint.phases[m] = 1.0001 * turned",
+            f"{_JOINT}::test_never_fewer_than_at_the_start_and_always_unit_moduli",
+        ),
+    ),
+    *mutants(
+        f"{_FOLDER}/joint_dual.py",
+        f"{_JOINT}::test_two_starts_find_what_growing_finds_from_fifty",
+        ("never keeps what it finds", "if found > best:", "if found < best:"),
+        ("kicks add nobody", "for _ in range(min(misses, size)):", "for _ in range(0):"),
     ),
     *mutants(
         f"{_FOLDER}/surface.py",

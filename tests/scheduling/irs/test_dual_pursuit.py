@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from app.scheduling import IRS_SCHEDULERS, Context, DeadlineExceededError, IrsProblem, solve
-from app.scheduling.irs.schedulers import dual_pursuit as module
+from app.scheduling.irs import joint_search
 from app.scheduling.irs.schedulers.dual_pursuit import IrsDualPursuitParameters
-from app.scheduling.kernels.joint_level import raise_level
+from app.scheduling.kernels.joint_dual import joint_dual_pursuit
 from lab.channels import iid_channels
 from lab.problems import random_irs_problem
 from tests.scheduling.irs.problems import surface_problem
@@ -116,9 +116,9 @@ def test_at_the_deadline_it_answers_with_what_it_has(monkeypatch):
         nonlocal calls
         calls += 1
         context.stop[0] = calls >= 2
-        return raise_level(*arguments)
+        return joint_dual_pursuit(*arguments)
 
-    monkeypatch.setattr(module, "raise_level", passing_deadline)
+    monkeypatch.setattr(joint_search, "joint_dual_pursuit", passing_deadline)
     hurried = solve(problem, "dual_pursuit", context=context)
     assert hurried.stopped == "deadline"
     assert 0 < hurried.active.size <= unhurried.active.size

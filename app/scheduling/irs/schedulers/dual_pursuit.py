@@ -1,26 +1,30 @@
-r"""Dual pursuit with joint tuning: add devices one by one, and retune everything for each.
+r"""Dual pursuit with a surface: one dual for the receiver and the phases, from several starts.
 
-It starts from several phases. From each it
+Near a receiver and phases, the gain that a device misses can come from either. Both are therefore
+variables of one least-norm problem (:mod:`app.scheduling.kernels.joint_dual`), whose multipliers
+say what each device costs with the phases tuned for it. From each start it
 
 1. runs dual pursuit without tuning (:mod:`app.scheduling.schedulers.dual_pursuit`), which finds a
    good set for the current channels;
-2. *grows* this set. The devices that it just misses are added, nearest misses first, an eighth of
-   them at a time, then half as many, down to one. For the larger set the receiver and the phases
-   are improved in turn (:mod:`app.scheduling.kernels.joint_level`), with the multipliers of the
-   level as weights. If more devices are served than before, it continues from there; after a few
-   devices in a row that cannot join, it ends.
+2. adds one to three devices that the set misses (a *kick*), preferably near misses but with some
+   randomness; an eighth of them at first, then half as many after each failure. It moves the
+   receiver and the phases for the larger set, and drops the devices with the largest multipliers
+   until the rest is served. More devices, or as many with another receiver, are where the next kick
+   begins. After a few failures in a row, it goes to the next start.
 
 The starts are the phases given with the problem, those of Algorithm 2
-(:mod:`app.scheduling.kernels.joint_pursuit`), and random ones; with a grid of phases also the
-continuous solution, rounded to the grid. Tuning for all devices at once would aim the surface at
-the strongest; tuning for the served ones and one more does not.
+(:mod:`app.scheduling.kernels.joint_pursuit`), and random ones. On a grid of phases, where nothing
+can be turned by a small angle, a set is only grown (:mod:`app.scheduling.irs.joint_search`), and
+the continuous solution, rounded to the grid, is one more start.
 
 The best schedule is kept, including the one without tuning and Algorithm 2's own (with its default
 δ, for every policy), so there are never fewer devices than in either. Finally the level of the best
 set is raised as far as possible, for the least computation error.
 
-Cost: that of dual pursuit and Algorithm 2, and up to 20 alternations of O(MKN) per device that is
-tried. At the deadline it returns the best schedule so far.
+The result depends on the seed. It is locally optimal, not provably the best.
+
+Cost: that of dual pursuit and Algorithm 2, and a few hundred rounds of O(MKN) per start. At the
+deadline it returns the best schedule so far.
 """
 
 from collections.abc import Iterator
@@ -31,12 +35,8 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Interval
 
-from app.scheduling.irs.phases import POLICIES
+from app.scheduling.irs.joint_search import JointSearch
 from app.scheduling.irs.problem import IrsProblem
-from app.scheduling.kernels.formulas import SERVED_TOLERANCE
-from app.scheduling.kernels.joint_level import raise_level
-from app.scheduling.kernels.joint_pursuit import joint_pursuit
-from app.scheduling.kernels.surface import Surface, tuned_channels
 from app.scheduling.scheduler import (
     Context,
     DeadlineExceededError,
@@ -45,29 +45,7 @@ from app.scheduling.scheduler import (
     Selection,
     Stopped,
 )
-from app.scheduling.schedulers import dual_pursuit
-from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray
-
-DELTA = 0.55
-"""δ of Algorithm 2: its default."""
-
-ENOUGH = 1.0 - SERVED_TOLERANCE / 4
-"""Share of the needed magnitude that counts as enough; the final check allows twice the gap."""
-
-BATCH = 8
-"""One in this many of the devices that could join is tried at a time."""
-
-FAILURES = 8
-"""A start ends after this many devices in a row that cannot join."""
-
-ALTERNATIONS, LAST_ALTERNATIONS = 20, 100
-"""Limits on alternations for one attempt, and for the final improvement."""
-
-LARGEST_LEVEL = 1e6
-"""Channels of devices that could reach more than this multiple of their need are shortened to it.
-
-This asks slightly more of them than needed, at most a millionth of what they could reach.
-"""
+from app.scheduling.types import ComplexArray
 
 
 @dataclass(frozen=True)
@@ -83,134 +61,14 @@ class IrsDualPursuitParameters(Parameters):
     starts: Annotated[int, Interval(ge=2, le=1000)] = 2
 
 
-class _Search:
-    """The best schedule so far, and the steps that improve it."""
-
-    def __init__(self, problem: IrsProblem, context: Context) -> None:
-        self._problem = problem
-        self._context = context
-        self._scaled, reach = _scaled_surface(problem)
-        self._servable = reach >= ENOUGH
-        self.iterations = 0
-        self.receiver: ComplexArray = np.zeros(problem.antennas, np.complex128)
-        self.phases = problem.start()
-        self.served: MaskArray = np.zeros(problem.devices, np.bool_)
-
-    @property
-    def ended(self) -> bool:
-        """Whether all devices that any phases could serve are served, or the deadline passed."""
-        return bool(self._context.stop[0] or self.served[self._servable].all())
-
-    def untuned(self, phases: ComplexArray, receiver: ComplexArray | None) -> Selection:
-        """Run dual pursuit for these phases, from this receiver, and keep the best result."""
-        context = replace(self._context, warm_start=receiver)
-        tuned = self._problem.tuned(phases)
-        found = dual_pursuit.select(tuned, dual_pursuit.DualPursuitParameters(), context)
-        self.iterations += found.iterations
-        self._consider(found.receiver, phases)
-        return found
-
-    def algorithm_2(self) -> tuple[ComplexArray, ComplexArray]:
-        """Run Algorithm 2 with every policy, and return the phases and receiver of the best."""
-        surface = self._problem.surface
-        most, best = -1, (self.phases, self.receiver)
-        for policy in POLICIES.values():
-            phases = self._problem.start()
-            receiver, _, iterations, _ = joint_pursuit(
-                surface, self._problem.required_gains, DELTA, policy, phases, self._context.stop
-            )
-            self.iterations += iterations
-            served = self._consider(receiver, phases)
-            if served > most:
-                most, best = served, (phases, receiver)
-            if self.ended:
-                break
-        return best
-
-    def grow(self, receiver: ComplexArray, phases: ComplexArray) -> None:
-        """Add as many devices as possible to those that ``receiver`` serves."""
-        levels = self._levels(receiver, phases)
-        batch = max(1, int(np.count_nonzero((levels < ENOUGH) & self._servable)) // BATCH)
-        failures = 0
-        while failures < FAILURES and not self._context.stop[0]:
-            members = np.flatnonzero(levels >= ENOUGH)
-            missed = np.flatnonzero((levels < ENOUGH) & self._servable)
-            nearest = missed[np.argsort(-levels[missed], kind="stable")]
-            joining = nearest[failures : failures + batch]
-            if joining.size == 0:
-                break
-            trial, trial_phases = receiver.copy(), phases.copy()
-            self._raise(np.append(members, joining), trial, trial_phases, 1.0, ALTERNATIONS)
-            found = self._levels(trial, trial_phases)
-            if np.count_nonzero(found >= ENOUGH) > members.size:
-                receiver, phases, levels, failures = trial, trial_phases, found, 0
-            elif batch > 1:
-                batch //= 2
-            else:
-                failures += 1
-        self._consider(receiver, phases)
-
-    def raise_level(self) -> None:
-        """Raise the level of the best set as far as possible."""
-        receiver, phases = self.receiver.copy(), self.phases.copy()
-        members = np.flatnonzero(self.served)
-        self._raise(members, receiver, phases, np.inf, LAST_ALTERNATIONS)
-        served = self._problem.tuned(phases).served(receiver)
-        if served[members].all():
-            self.receiver, self.phases, self.served = receiver, phases, served
-
-    def _raise(
-        self,
-        members: IndexArray,
-        receiver: ComplexArray,
-        phases: ComplexArray,
-        target: float,
-        most: int,
-    ) -> None:
-        self.iterations += raise_level(
-            self._scaled, members, receiver, phases, target, most, self._context.stop
-        )
-
-    def _levels(self, receiver: ComplexArray, phases: ComplexArray) -> RealArray:
-        """Return |h_k(μ)ᴴc|/‖c‖ relative to what each device needs (K,)."""
-        responses = receiver.conj() @ tuned_channels(self._scaled, phases)
-        return np.asarray(np.abs(responses) / np.linalg.norm(receiver))
-
-    def _consider(self, receiver: ComplexArray, phases: ComplexArray) -> int:
-        """Keep this if it serves more than the best so far; return how many it serves."""
-        unit = receiver / np.linalg.norm(receiver)
-        served = self._problem.tuned(phases).served(unit)
-        count = int(np.count_nonzero(served))
-        if count > np.count_nonzero(self.served):
-            self.receiver, self.phases, self.served = unit, phases.copy(), served
-        return count
-
-
-def _scaled_surface(problem: IrsProblem) -> tuple[Surface, RealArray]:
-    """Return the channels relative to each device's need, and the most any phases could reach."""
-    reach = np.linalg.norm(problem.direct, axis=0) + np.linalg.norm(
-        problem.irs_to_server, axis=0
-    ) @ np.abs(problem.devices_to_irs)
-    factors = 1.0 / np.maximum(np.sqrt(problem.required_gains), reach / LARGEST_LEVEL)
-    surface = problem.surface
-    scaled = surface._replace(
-        direct_real=surface.direct_real * factors,
-        direct_imag=surface.direct_imag * factors,
-        to_surface_real=surface.to_surface_real * factors,
-        to_surface_imag=surface.to_surface_imag * factors,
-        by_device_real=surface.by_device_real * factors[:, None],
-        by_device_imag=surface.by_device_imag * factors[:, None],
-    )
-    return scaled, reach * factors
-
-
-def _further_starts(
+def starts_of(
     problem: IrsProblem,
     parameters: IrsDualPursuitParameters,
     context: Context,
-    search: _Search,
+    search: JointSearch,
 ) -> Iterator[tuple[ComplexArray, ComplexArray | None]]:
-    """Yield phases, each with a receiver if one is known."""
+    """Yield phases to start from, each with a receiver if one is known, until the search ends."""
+    yield problem.start(), context.warm_start
     if not search.ended:
         yield search.algorithm_2()
     if not search.ended and problem.phase_bits is not None:
@@ -219,6 +77,8 @@ def _further_starts(
         yield problem.grid.nearest(np.asarray(free.phases)), free.receiver
     rng = np.random.default_rng(context.seed)
     for _ in range(parameters.starts - 2):
+        if search.ended:
+            break
         phases = problem.start()
         phases[problem.order] = problem.grid.random(rng, problem.elements)
         yield phases, None
@@ -228,17 +88,14 @@ def select(
     problem: IrsProblem, parameters: IrsDualPursuitParameters, context: Context
 ) -> Selection:
     """Search from every start, then raise the level of the best set."""
-    search = _Search(problem, context)
-    found = search.untuned(problem.start(), context.warm_start)
+    search = JointSearch(problem, context)
     if not problem.reflects:
         # Nothing to tune: return the schedule for the direct channels.
+        found = search.untuned(problem.start(), context.warm_start)
         return found._replace(phases=problem.start())
-    search.grow(found.receiver, problem.start())
     with suppress(DeadlineExceededError):
-        for phases, receiver in _further_starts(problem, parameters, context, search):
-            if search.ended:
-                break
-            search.grow(search.untuned(phases, receiver).receiver, phases)
+        for phases, receiver in starts_of(problem, parameters, context, search):
+            search.improve(search.untuned(phases, receiver).receiver, phases)
     if context.stop[0] and not search.served.any():
         raise DeadlineExceededError
     if search.served.any() and not context.stop[0]:
@@ -250,8 +107,8 @@ def select(
 SCHEDULERS = (
     Scheduler(
         name="dual_pursuit",
-        summary="Adds one device at a time to the schedules of dual pursuit and Algorithm 2, and "
-        "raises the receiver and the phases together for each.",
+        summary="Adds a few devices at a time to the schedules of dual pursuit and Algorithm 2, "
+        "moves the receiver and the phases together for them, and drops those that cost most.",
         reference="Coordinate ascent on the dual of single-group multicast beamforming, with "
         "admission control and joint tuning",
         parameters=IrsDualPursuitParameters,

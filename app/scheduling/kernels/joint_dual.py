@@ -1,0 +1,161 @@
+r"""The loops of dual pursuit with a surface: add a few devices, then drop those that cost most.
+
+A set of devices is served if rounds of :mod:`app.scheduling.kernels.joint_round` reach a receiver
+and phases that serve it. Their multipliers say what each device costs.
+
+kick
+    Add devices to those that are served, mostly near misses: an eighth of them at first, then half
+    as many after each failure, down to one to three.
+descend
+    Do a few rounds for the set. If not all are served, drop those with the largest multipliers,
+    down to as many devices as the best set has.
+
+As many devices with another receiver are also a way forward.
+"""
+
+import numpy as np
+
+from app.scheduling.kernels.compile import compiled
+from app.scheduling.kernels.dual import BATCH, NOISE, SeedArray, drop, uniform
+from app.scheduling.kernels.joint_round import (
+    SERVED,
+    Joint,
+    balance,
+    begin,
+    move,
+    one_round,
+)
+from app.scheduling.kernels.surface import Surface
+from app.scheduling.types import ComplexArray, MaskArray, RealArray
+
+NEAR_ROUNDS, ROUNDS = 12, 3
+"""Limits on rounds for a set of at most one device more than the best, and for larger ones."""
+
+STEADY = 1e-3
+"""A round that raises the level by less than this share has failed."""
+
+FAILED_ROUNDS = 3
+"""A set is given up after this many failed rounds; each halves ρ."""
+
+TRIES = 10
+"""A search ends after this many failed kicks in a row."""
+
+MOST_ADDED = 3
+"""A kick adds up to this many devices, unless it adds a batch."""
+
+
+@compiled
+def descend(joint: Joint, count: int, goal: int, price: float, stop: MaskArray) -> tuple[bool, int]:
+    """Drop members until all that remain are served, or fewer than ``goal`` remain.
+
+    Returns
+    -------
+    Whether all that remain are served, and the number of rounds.
+    """
+    rounds = 0
+    while count >= max(1, goal):
+        current = price
+        best = 0.0
+        failures = 0
+        for _ in range(NEAR_ROUNDS if count <= goal + 1 else ROUNDS):
+            if stop[0]:
+                return False, rounds
+            rounds += 1
+            level = one_round(joint, count, current)
+            if level >= SERVED:
+                return True, rounds
+            if level <= (1.0 + STEADY) * best:
+                current *= 0.5
+                failures += 1
+                if failures == FAILED_ROUNDS:
+                    break
+            best = max(best, level)
+        unserved = 0
+        for i in range(count):
+            if joint.dual.responses[joint.dual.members[i]] < SERVED:
+                unserved += 1
+        count = drop(joint.dual, count, max(1, min(unserved // BATCH, count - goal - 1)))
+    return False, rounds
+
+
+@compiled
+def kick(
+    joint: Joint, servable: MaskArray, multipliers: RealArray, batch: int, random: SeedArray
+) -> int:
+    """Add a few devices to those that are served, mostly near misses; return how many there are."""
+    dual = joint.dual
+    scores = np.full(servable.shape[0], -1.0)
+    count = misses = 0
+    for k in range(servable.shape[0]):
+        dual.multipliers[k] = 0.0
+        if dual.responses[k] >= SERVED:
+            dual.multipliers[k] = multipliers[k]
+            dual.members[count] = k
+            count += 1
+        elif servable[k]:
+            scores[k] = dual.responses[k] * (1.0 + NOISE * uniform(random))
+            misses += 1
+    size = max(batch, 1 + int(uniform(random) * MOST_ADDED))
+    for _ in range(min(misses, size)):
+        k = int(np.argmax(scores))
+        scores[k] = -1.0
+        dual.members[count] = k
+        count += 1
+    return count
+
+
+@compiled
+def joint_dual_pursuit(
+    surface: Surface,
+    servable: MaskArray,
+    receiver: ComplexArray,
+    phases: ComplexArray,
+    random: SeedArray,
+    stop: MaskArray,
+) -> int:
+    """Search for the receiver and the phases that serve most devices.
+
+    Parameters
+    ----------
+    surface
+        With channels scaled by what their devices need.
+    servable
+        (K,) the devices that some phases could serve.
+    receiver, phases
+        (N,) of unit norm, and (M,): the start, replaced by the best found.
+    random
+        (1,) state of the random numbers of kicks, advanced.
+    stop
+        (1,), checked in every step: when it becomes true, the best so far is returned.
+
+    Returns
+    -------
+    The number of rounds.
+    """
+    devices = servable.shape[0]
+    joint = begin(surface)
+    best = move(joint, receiver, phases)
+    price = balance(joint, devices)
+    # Where the next kick begins: as many devices as the best, perhaps others.
+    local, local_phases, multipliers = receiver.copy(), phases.copy(), np.zeros(devices)
+    possible = int(np.count_nonzero(servable))
+    batch = (possible - best) // BATCH
+    failures = rounds = 0
+    while failures < TRIES and best < possible and not stop[0]:
+        move(joint, local, local_phases)
+        count = kick(joint, servable, multipliers, batch, random)
+        served, used = descend(joint, count, best, price, stop)
+        rounds += used
+        failures += 1
+        if not served:
+            batch //= 2
+            continue
+        local[:] = joint.receiver
+        local_phases[:] = joint.phases
+        multipliers[:] = joint.dual.multipliers
+        found = int(np.count_nonzero(joint.dual.responses >= SERVED))
+        if found > best:
+            best, failures = found, 0
+            receiver[:] = local
+            phases[:] = local_phases
+    return rounds
