@@ -116,13 +116,13 @@ define install
 endef
 define install_and_compile
 	$(call install,$(1))
-	@echo 'compiling the kernels'
 	@$(BIN)/python -m app.compilation
 endef
 
+# A service compiles what is missing while it runs.
 .venv/installed: pyproject.toml clients/pyproject.toml | .venv/bin/python
 	@echo 'installing the service and its client into .venv'
-	$(call install_and_compile,--editable . --editable ./clients)
+	$(call install,--editable . --editable ./clients)
 	@touch $@
 
 .venv/installed-demo: pyproject.toml clients/pyproject.toml | .venv/bin/python
@@ -155,7 +155,6 @@ build/flower-venv/installed: pyproject.toml clients/pyproject.toml | $(BIN)/uv
 	@test -d build/flower-venv || $(BIN)/uv venv --quiet --python $(BIN)/python build/flower-venv
 	@$(BIN)/uv pip install --quiet --python build/flower-venv \
 	  --editable . --editable './clients[federated,flower]' 'flwr>=1.41' 'pytest>=8.3'
-	@echo 'compiling the kernels'
 	@build/flower-venv/bin/python -m app.compilation
 	@touch $@
 

@@ -1,40 +1,25 @@
 """``make bench``: run every benchmark, or those named: ``python -m benchmarks kernels routes``."""
 
 import argparse
+from importlib import import_module
 
-from benchmarks import (
-    auto,
-    client,
-    dual_pursuit,
-    execution,
-    frontier,
-    irs,
-    isolation,
-    kernels,
-    optimal,
-    overload,
-    page,
-    priorities,
-    routes,
-    selection,
+BENCHMARKS = (
+    "kernels",
+    "selection",
+    "dual_pursuit",
+    "frontier",
+    "priorities",
+    "auto",
+    "optimal",
+    "irs",
+    "routes",
+    "execution",
+    "isolation",
+    "overload",
+    "client",
+    "page",
 )
-
-BENCHMARKS = {
-    "kernels": kernels.main,
-    "selection": selection.main,
-    "dual_pursuit": dual_pursuit.main,
-    "frontier": frontier.main,
-    "priorities": priorities.main,
-    "auto": auto.main,
-    "optimal": optimal.main,
-    "irs": irs.main,
-    "routes": routes.main,
-    "execution": execution.main,
-    "isolation": isolation.main,
-    "overload": overload.main,
-    "client": client.main,
-    "page": page.main,
-}
+"""Modules of this package with a ``main``; imported when they run, for what some of them need."""
 
 
 def main() -> None:
@@ -44,7 +29,7 @@ def main() -> None:
     if unknown := set(names) - set(BENCHMARKS):
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
     for name in names:
-        BENCHMARKS[name]()
+        import_module(f"benchmarks.{name}").main()
 
 
 if __name__ == "__main__":
