@@ -68,7 +68,7 @@ format: .venv/installed-dev ## put the source in order
 bench: .venv/installed-dev ## measure speed, each figure beside a reference of the same run
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks
 
-load: .venv/installed-load ## load the service with more and more clients, as a table and a picture (5 min)
+load: .venv/installed-dev ## load the service at random times up to its capacity, as a table and a picture (5 min)
 	@$(BIN)/python -m benchmarks.load_test
 
 attack: .venv/installed-dev ## attack a service of this machine, and print what others notice (BEFORE=revision to compare)
@@ -134,11 +134,6 @@ endef
 	@echo 'installing the service, its client and the development tools into .venv'
 	$(call install_and_compile,--editable '.[tracing]' --editable './clients[federated]' --group dev)
 	@touch $@ .venv/installed .venv/installed-demo
-
-.venv/installed-load: .venv/installed-dev
-	@echo 'installing the load generator into .venv'
-	$(call install,--group load)
-	@touch $@
 
 .venv/installed-cifar: .venv/installed-dev
 	@echo 'installing what learning CIFAR-10 needs into .venv'

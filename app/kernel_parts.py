@@ -42,16 +42,8 @@ So nothing is compiled twice, and no two processes add a signature to the cache 
 the same time, which numba cannot do.
 """
 
-_WANTED = (
-    *FIRST,
-    "dual_pursuit",
-    "dc",
-    FRONTIER,
-    BOUND,
-    "irs/dual_pursuit",
-    "irs/matching_pursuit",
-)
-"""In this order; everything else follows."""
+_WANTED = (*FIRST, "dual_pursuit", "dc", BOUND)
+"""In this order. The other slow algorithms follow: solver processes start when all are there."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +114,11 @@ def needed(spec: SolveSpec) -> set[str]:
 
 def _wanted_first(parts: Iterator[Part]) -> tuple[Part, ...]:
     rank = {name: place for place, name in enumerate(_WANTED)}
-    return tuple(sorted(parts, key=lambda part: rank.get(part.name, len(rank))))
+
+    def key(part: Part) -> tuple[int, bool]:
+        return rank.get(part.name, len(rank)), part.pace != "slow"
+
+    return tuple(sorted(parts, key=key))
 
 
 PARTS = _wanted_first(_parts())
