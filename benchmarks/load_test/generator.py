@@ -162,16 +162,21 @@ async def _run(port: int, request: bytes, rate: float, seconds: float, seed: int
         raise ValueError(f"nothing arrives in {seconds} s at {rate} per second")
     loop = asyncio.get_running_loop()
     pool = _Pool(request, due)
-    for _ in range(min(CONNECTIONS, len(due))):
-        _, connection = await loop.create_connection(lambda: _Connection(pool), "127.0.0.1", port)
-        pool.free.append(connection)
-    connections = list(pool.free)
-    started, used = time.perf_counter(), time.process_time()
-    pool.start()
-    await asyncio.wait_for(pool.done, seconds + DRAIN_SECONDS)
-    busy = (time.process_time() - used) / (time.perf_counter() - started)
-    for connection in connections:
-        connection.close()
+    connections = []
+    try:
+        for _ in range(min(CONNECTIONS, len(due))):
+            _, made = await loop.create_connection(lambda: _Connection(pool), "127.0.0.1", port)
+            connections.append(made)
+        pool.free.extend(connections)
+        started, used = time.perf_counter(), time.process_time()
+        pool.start()
+        await asyncio.wait_for(pool.done, seconds + DRAIN_SECONDS)
+        busy = (time.process_time() - used) / (time.perf_counter() - started)
+    finally:
+        for connection in connections:
+            connection.close()
+        # The sockets are closed in the next turn of the loop.
+        await asyncio.sleep(0)
     late = float(np.median(pool.late)) if pool.late else 0.0
     return Outcome(rate, len(due), percentiles(pool.latencies), busy, late)
 
