@@ -24,6 +24,7 @@ class Outcome:
 
     requests_per_second: float
     median_seconds: float
+    p95_seconds: float
     requests: int
 
 
@@ -69,8 +70,13 @@ async def _generate(port: int, request: bytes, connections: int, seconds: float)
         connection = partial(_Connection, request, started + seconds, done)
         await loop.create_connection(connection, "127.0.0.1", port)
     latencies = [value for done in finished for value in await done]
-    rate = len(latencies) / (time.perf_counter() - started)
-    return Outcome(rate, median(latencies), len(latencies))
+    latencies.sort()
+    return Outcome(
+        len(latencies) / (time.perf_counter() - started),
+        median(latencies),
+        latencies[int(0.95 * len(latencies))],
+        len(latencies),
+    )
 
 
 def whole_answer(received: bytes) -> tuple[bytes, bytes] | None:
