@@ -68,7 +68,7 @@ format: .venv/installed-dev ## put the source in order
 bench: .venv/installed-dev ## measure speed, each figure beside a reference of the same run
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks
 
-load: .venv/installed-load ## load the service with more and more clients, as a table and a picture (5 min)
+load: .venv/installed-dev ## load the service at random times up to its capacity, as a table and a picture (5 min)
 	@$(BIN)/python -m benchmarks.load_test
 
 attack: .venv/installed-dev ## attack a service of this machine, and print what others notice (BEFORE=revision to compare)
@@ -116,13 +116,13 @@ define install
 endef
 define install_and_compile
 	$(call install,$(1))
-	@echo 'compiling the kernels'
 	@$(BIN)/python -m app.compilation
 endef
 
+# A service compiles what is missing while it runs.
 .venv/installed: pyproject.toml clients/pyproject.toml | .venv/bin/python
 	@echo 'installing the service and its client into .venv'
-	$(call install_and_compile,--editable . --editable ./clients)
+	$(call install,--editable . --editable ./clients)
 	@touch $@
 
 .venv/installed-demo: pyproject.toml clients/pyproject.toml | .venv/bin/python
@@ -134,11 +134,6 @@ endef
 	@echo 'installing the service, its client and the development tools into .venv'
 	$(call install_and_compile,--editable '.[tracing]' --editable './clients[federated]' --group dev)
 	@touch $@ .venv/installed .venv/installed-demo
-
-.venv/installed-load: .venv/installed-dev
-	@echo 'installing the load generator into .venv'
-	$(call install,--group load)
-	@touch $@
 
 .venv/installed-cifar: .venv/installed-dev
 	@echo 'installing what learning CIFAR-10 needs into .venv'
@@ -155,7 +150,6 @@ build/flower-venv/installed: pyproject.toml clients/pyproject.toml | $(BIN)/uv
 	@test -d build/flower-venv || $(BIN)/uv venv --quiet --python $(BIN)/python build/flower-venv
 	@$(BIN)/uv pip install --quiet --python build/flower-venv \
 	  --editable . --editable './clients[federated,flower]' 'flwr>=1.41' 'pytest>=8.3'
-	@echo 'compiling the kernels'
 	@build/flower-venv/bin/python -m app.compilation
 	@touch $@
 

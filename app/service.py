@@ -4,26 +4,21 @@ import asyncio
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 from typing import TypeVar
 
 from app import metrics
-from app.compilation import SMALL, compile_kernels
 from app.execution import Executor
-from app.logs import logger
+from app.kernel_parts import SMALL
 from app.parent import when_parent_ends
+from app.readiness import NotReadyError, Readiness
 from app.scheduling import solve
 from app.settings import Settings
 from app.shares import ConcurrencyLimitError, MemoryLimitError, Shares
 
 Outcome = TypeVar("Outcome")
-
-
-class NotReadyError(Exception):
-    """The service is starting or stopping; the message says which."""
 
 
 class Service:
@@ -53,14 +48,14 @@ class Service:
         )
         # One at a time: decoding holds the interpreter lock, and takes memory beside the body.
         self._aside = ThreadPoolExecutor(1, "aside")
-        self._compiling: asyncio.Task[None] | None = None
-        self._compiled = False
+        self.readiness = Readiness(self.executor.start)
+        self._starting: asyncio.Task[None] | None = None
         self._draining = False
         self._restore_sigterm: Callable[[], None] = lambda: None
 
     def start(self) -> None:
-        """Compile the kernels in the background; the process is live at once, ready later."""
-        self._compiling = asyncio.create_task(self._compile())
+        """Load the kernels in the background; the process is live at once, ready later."""
+        self._starting = asyncio.create_task(self.readiness.run())
         if threading.current_thread() is threading.main_thread():
             self._drain_at_sigterm()
         # A worker whose supervisor was killed would keep the port, unsupervised.
@@ -69,21 +64,17 @@ class Service:
     async def close(self) -> None:
         """Wait for what is running, and leave signals as they were."""
         self._restore_sigterm()
-        if self._compiling is not None:
-            await asyncio.wait([self._compiling])
+        self.readiness.close()
+        if self._starting is not None:
+            await asyncio.wait([self._starting])
         await asyncio.to_thread(self.executor.close)
         self._aside.shutdown(cancel_futures=True)
-
-    def require_compiled(self) -> None:
-        """Raise :class:`NotReadyError` until the kernels are compiled."""
-        if not self._compiled:
-            raise NotReadyError("The kernels are being compiled and the solvers started")
 
     def check(self) -> None:
         """Solve a small problem, unless the service should get no more requests."""
         if self._draining:
             raise NotReadyError("The service is being stopped")
-        self.require_compiled()
+        self.readiness.require_ready()
         solve(SMALL)
 
     async def aside(self, work: Callable[..., Outcome], *arguments: object) -> Outcome:
@@ -114,17 +105,3 @@ class Service:
 
         signal.signal(signal.SIGTERM, drain)
         self._restore_sigterm = restore
-
-    async def _compile(self) -> None:
-        started = time.perf_counter()
-        try:
-            # Slow schedulers run in processes, which load their own.
-            await asyncio.gather(
-                asyncio.to_thread(compile_kernels, ["short", "anytime"]),
-                asyncio.to_thread(self.executor.start),
-            )
-        except Exception:
-            logger.exception("the service could not get ready")
-            return
-        self._compiled = True
-        logger.debug("ready after %.1f s", time.perf_counter() - started)

@@ -6,6 +6,7 @@ measured. ``python -m benchmarks.load`` reads its work as JSON and prints the ou
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import time
@@ -24,6 +25,7 @@ class Outcome:
     requests_per_second: float
     median_seconds: float
     p95_seconds: float
+    requests: int
 
 
 class _Connection(asyncio.Protocol):
@@ -42,13 +44,11 @@ class _Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data
-        head, separator, body = self._buffer.partition(b"\r\n\r\n")
-        if not separator:
-            return
-        length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
-        if len(body) < int(length):
+        answer = whole_answer(self._buffer)
+        if answer is None:
             return
         now = time.perf_counter()
+        head, body = answer
         if not head.startswith(b"HTTP/1.1 200"):
             self._done.set_exception(RuntimeError(f"{head.decode()} {body[:500].decode()}"))
             self._transport.close()
@@ -75,7 +75,17 @@ async def _generate(port: int, request: bytes, connections: int, seconds: float)
         len(latencies) / (time.perf_counter() - started),
         median(latencies),
         latencies[int(0.95 * len(latencies))],
+        len(latencies),
     )
+
+
+def whole_answer(received: bytes) -> tuple[bytes, bytes] | None:
+    """Return head and body of the answer in ``received``; None while some of it is missing."""
+    head, separator, body = received.partition(b"\r\n\r\n")
+    if not separator:
+        return None
+    length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
+    return None if len(body) < int(length) else (head, body)
 
 
 def request(path: str, body: bytes, media_type: str) -> bytes:
@@ -87,8 +97,11 @@ def request(path: str, body: bytes, media_type: str) -> bytes:
     return head.encode() + body
 
 
-def in_a_process(module: str, work: dict[str, float], request: bytes, seconds: float) -> Any:
-    """Run ``module`` with ``work`` and ``request`` as its input, and return what it prints."""
+def in_a_process(module: str, work: dict[str, Any], request: bytes, seconds: float) -> Any:
+    """Run ``module`` with ``work`` and ``request`` as its input, and return what it prints.
+
+    If ``work`` has ``cores``, it runs on those.
+    """
     result = subprocess.run(
         [sys.executable, "-m", module],
         input=json.dumps(work).encode() + b"\n" + request,
@@ -101,14 +114,29 @@ def in_a_process(module: str, work: dict[str, float], request: bytes, seconds: f
 
 def its_input() -> tuple[dict[str, Any], bytes]:
     """Return the work and the request that :func:`in_a_process` gave this process."""
-    return json.loads(sys.stdin.buffer.readline()), sys.stdin.buffer.read()
+    work = json.loads(sys.stdin.buffer.readline())
+    if cores := work.get("cores"):
+        os.sched_setaffinity(0, cores)
+    return work, sys.stdin.buffer.read()
 
 
 def post(
-    port: int, path: str, body: bytes, media_type: str, *, connections: int = 4, seconds: float = 2
+    port: int,
+    path: str,
+    body: bytes,
+    media_type: str,
+    *,
+    connections: int = 4,
+    seconds: float = 2,
+    cores: set[int] | None = None,
 ) -> Outcome:
-    """Post ``body`` to 127.0.0.1 from a process of its own, for a number of seconds."""
-    work = {"port": port, "connections": connections, "seconds": seconds}
+    """Post ``body`` to 127.0.0.1 from a process of its own on ``cores``, for some seconds."""
+    work = {
+        "port": port,
+        "connections": connections,
+        "seconds": seconds,
+        "cores": sorted(cores or ()),
+    }
     content = request(path, body, media_type)
     return Outcome(**in_a_process("benchmarks.load", work, content, seconds))
 

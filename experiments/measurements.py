@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from threadpoolctl import threadpool_limits
 
-from app.compilation import SMALL
+from app.kernel_parts import SMALL
 from app.scheduling import SCHEDULERS, Context, Parameters, Problem, solve
 from app.scheduling.stopping import flag_after
 from lab.problems import iid_problems, network_problems, umi_problems

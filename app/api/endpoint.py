@@ -96,7 +96,7 @@ class SchedulingEndpoint:
     async def _answer(self, call: Call, headers: Headers, hold: Hold) -> tuple[bytes, str]:
         service = call.service
         media_type = require_known_media_type(headers)
-        service.require_compiled()
+        service.readiness.require_ready()
         service.places.require_room(call.client)
         body = await read_body(call.receive, headers, service.settings, hold)
         with service.places.holding(call.client) as take:

@@ -14,8 +14,8 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from app.lanes import QueueFullError
+from app.readiness import CompilingError, NotReadyError
 from app.scheduling import DeadlineExceededError, InvalidProblemError
-from app.service import NotReadyError
 from app.shares import ClientShareError, ConcurrencyLimitError, MemoryLimitError
 from app.workers import WorkerDiedError
 
@@ -209,6 +209,14 @@ class Cause(Enum):
         routes=("schedule", "ready"),
         headers=_SOON,
         raised_by=(NotReadyError,),
+    )
+    COMPILING = Row(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "The algorithm is being compiled",
+        "{error}; try again after Retry-After seconds.",
+        retryable=True,
+        headers={"Retry-After": "5"},
+        raised_by=(CompilingError,),
     )
     DEADLINE_PASSED = Row(
         HTTPStatus.GATEWAY_TIMEOUT,

@@ -64,7 +64,11 @@ async def live() -> Any:
 
 
 async def ready(request: Request) -> Any:
-    """Solve a small problem; 503 until the kernels are compiled, and while the service stops."""
+    """Solve a small problem; 503 until the default algorithm is compiled, and while it stops.
+
+    Algorithms that were compiled before are loaded by then; others may still be compiled, and
+    answer 503 themselves.
+    """
     service: Service = request.app.state.service
     service.check()
     return Health(status="ready")

@@ -1,6 +1,6 @@
 """The scheduling routes, one row each: they are served, documented and listed from this table."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,22 +27,22 @@ from app.api.responses import (
     frontier_answer,
     schedule_answer,
 )
+from app.kernel_parts import FRONTIER, needed
 from app.scheduling import Frontier, Schedule
 
 
 async def _solve(asked: RoundRequest, call: Call) -> Sequence[Schedule]:
     """Return the schedule of every round that is asked for."""
-    seconds = _begin(asked, call)
-    found = await call.service.executor.solve(
-        asked.problems, asked.specification(), seconds, call.gone, call.client
-    )
+    spec = asked.specification()
+    seconds = _begin(asked, call, needed(spec))
+    found = await call.service.executor.solve(asked.problems, spec, seconds, call.gone, call.client)
     _end(call, found)
     return found
 
 
 async def _find_frontier(asked: FrontierRequest, call: Call) -> Frontier:
     """Return the schedules of the round at every tolerance."""
-    seconds = _begin(asked, call)
+    seconds = _begin(asked, call, {FRONTIER})
     found = await call.service.executor.frontier(
         asked.problems[0],
         asked.specification(),
@@ -55,8 +55,15 @@ async def _find_frontier(asked: FrontierRequest, call: Call) -> Frontier:
     return found
 
 
-def _begin(asked: RoundRequest, call: Call) -> float:
-    """Note what is solved, and from when on; return the seconds that it may take."""
+def _begin(asked: RoundRequest, call: Call, parts: Collection[str]) -> float:
+    """Note what is solved, and from when on; return the seconds that it may take.
+
+    Parameters
+    ----------
+    parts
+        Names of the parts of the kernels that it needs.
+    """
+    call.service.readiness.require_compiled(parts)
     call.observation.algorithm = asked.algorithm.name
     call.observation.devices = asked.devices
     longest = call.service.settings.deadline_ms

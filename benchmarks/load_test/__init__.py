@@ -1,1 +1,1 @@
-"""Load tests: latency and throughput of the service as more clients ask at once."""
+"""Load test: latency of the service under open load, at shares of what one core can serve."""

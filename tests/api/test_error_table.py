@@ -20,6 +20,7 @@ from app.workers import _Worker
 from lab.channels import iid_channels
 from tests.api.bodies import packed
 from tests.conftest import running_service
+from tests.test_readiness import starting_service
 
 GOOD = {"channels": {"real": [[1, 0.5]], "imag": [[0, 0.1]]}, "gamma": 1}
 SLOW = {**GOOD, "algorithm": "dc"}
@@ -199,6 +200,13 @@ def not_ready(client, limited, monkeypatch):
     return asyncio.run(run())
 
 
+def compiling(client, limited, monkeypatch):
+    with starting_service() as (url, finish):
+        answer = httpx.post(f"{url}/schedule", json=SLOW)
+        finish.set()
+        return answer
+
+
 def deadline_passed(client, limited, monkeypatch):
     return client.post("/schedule", json={**ENDLESS, "deadline_ms": 20})
 
@@ -222,7 +230,7 @@ def test_each_error_answers_what_the_table_says(client, limited, monkeypatch, ca
 
 
 def test_what_is_worth_repeating():
-    """Overload and a service that starts or stops, with a time to wait; a solver that died."""
+    """Overload and a service that starts, compiles or stops, with a wait; a solver that died."""
     rows = {cause.slug: cause.value for cause in Cause}
     waits = {slug for slug, row in rows.items() if row.status in (429, 503)}
     assert {slug for slug, row in rows.items() if row.retryable} == waits | {"solver-died"}

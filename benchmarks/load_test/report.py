@@ -1,0 +1,78 @@
+"""The load test's table and picture."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from benchmarks.load_test.cases import CASES, PROBLEMS, Case
+from benchmarks.load_test.generator import PERCENTILES, Outcome
+
+if TYPE_CHECKING:
+    from benchmarks.load_test.__main__ import Capacity
+
+COLORS = ("tab:green", "tab:orange", "tab:red")
+"""One per percentile."""
+
+Measured = Mapping[Case, tuple["Capacity", list[Outcome]]]
+LEVELS = [f"{share:g} %" for share in PERCENTILES]
+
+
+def table(measured: Measured, shares: Sequence[float], note: str) -> str:
+    """Return the measurements as Markdown."""
+    lines = [
+        "# Latency under open load",
+        "",
+        f"Written by `make load`. {note}",
+        "",
+        "| algorithm K/N | encoding | capacity [1/s] | per core second | load | requests "
+        f"| {' | '.join(f'{level} [ms]' for level in LEVELS)} "
+        "| generator busy | sent late by [ms] |",
+        "|---" * 11 + "|",
+    ]
+    for case, (capacity, outcomes) in measured.items():
+        for share, seen in zip(shares, outcomes, strict=True):
+            values = ("–" if p is None else f"{1e3 * p:.3g}" for p in seen.percentiles)
+            lines.append(
+                f"| `{case.algorithm}` {case.devices}/{case.antennas} | {case.encoding} "
+                f"| {capacity.rate:.0f} | {capacity.core_rate:.0f} | {share:g} | {seen.requests} "
+                f"| {' | '.join(values)} | {seen.busy:.0%} | {1e3 * seen.late:.2g} |"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def draw(measured: Measured, shares: Sequence[float], path: Path) -> None:
+    """Draw latency against load, one panel per algorithm and size."""
+    figure = Figure(figsize=(12, 6.6), layout="constrained")
+    panels = figure.subplots(2, 3, sharex=True).ravel()
+    for axes, problem in zip(panels, PROBLEMS, strict=False):
+        titles = []
+        for case in (case for case in CASES if (case.algorithm, case.devices) == problem[:2]):
+            capacity, outcomes = measured[case]
+            titles.append(f"{case.encoding} {capacity.rate:.0f}")
+            style = "o-" if case.encoding == "JSON" else "s--"
+            for place, (level, color) in enumerate(zip(LEVELS, COLORS, strict=True)):
+                found = [
+                    (share, 1e3 * value)
+                    for share, seen in zip(shares, outcomes, strict=True)
+                    if (value := seen.percentiles[place]) is not None
+                ]
+                if found:
+                    label = f"{level}, {case.encoding}"
+                    axes.plot(*zip(*found, strict=True), style, color=color, ms=4, label=label)
+        axes.axvline(1.0, color="black", lw=0.8, alpha=0.5)
+        axes.set_title(
+            f"{case.problem.replace('_', ' ')}\ncapacity per second: {', '.join(titles)}",
+            fontsize=10,
+        )
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.set_xlabel("load as a share of capacity")
+        axes.set_ylabel("latency [ms]")
+        axes.grid(alpha=0.3, which="both")
+    for axes in panels[len(PROBLEMS) :]:
+        axes.set_axis_off()
+        axes.legend(*panels[0].get_legend_handles_labels(), loc="center", title="percentile")
+    figure.savefig(path, dpi=110)

@@ -1,0 +1,118 @@
+"""The open-loop load generator: random arrivals, and latencies that leave out nothing."""
+
+import socket
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from benchmarks.load_test.generator import PERCENTILES, arrivals, percentiles, run
+
+REQUEST = b"POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 0\r\n\r\n"
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+class Server:
+    """Answers every request at once, but stalls as a whole when request ``stall_at`` comes."""
+
+    def __init__(self, stall_at=None, stall_seconds=0.0, answer=ANSWER):
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=200)
+        self.port = self._listener.getsockname()[1]
+        self._stall_at, self._stall_seconds, self._answer = stall_at, stall_seconds, answer
+        self._lock, self.seen = threading.Lock(), 0
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection):
+        with connection:
+            try:
+                while connection.recv(65536):
+                    with self._lock:
+                        self.seen += 1
+                        if self.seen == self._stall_at:
+                            time.sleep(self._stall_seconds)
+                    connection.sendall(self._answer)
+            except OSError:
+                return
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._listener.close()
+
+
+def test_arrivals_are_a_poisson_process():
+    rate, seconds = 500.0, 200.0
+    times = arrivals(np.random.default_rng(1), rate, seconds)
+    assert np.all(np.diff(times) > 0)
+    assert times[-1] < seconds
+    # The number has mean and variance rate · seconds; five standard deviations.
+    assert abs(times.size - rate * seconds) < 5 * np.sqrt(rate * seconds)
+    gaps = np.diff(times)
+    # Exponential gaps: as far from the mean as the mean, and independent of the one before.
+    assert np.std(gaps) / np.mean(gaps) == pytest.approx(1, abs=0.03)
+    assert abs(np.corrcoef(gaps[1:], gaps[:-1])[0, 1]) < 5 / np.sqrt(gaps.size)
+    shares = [np.mean(gaps > quantile / rate) for quantile in (0.5, 1, 3)]
+    np.testing.assert_allclose(shares, np.exp([-0.5, -1, -3]), atol=0.01)
+    counts = np.histogram(times, bins=np.arange(0, seconds + 0.01, 0.1))[0]
+    assert np.var(counts) / np.mean(counts) == pytest.approx(1, abs=0.2)
+
+
+def test_percentiles_are_those_of_the_sorted_latencies():
+    latencies = np.random.default_rng(2).lognormal(size=2000)
+    ordered = np.sort(latencies)
+    found = percentiles(latencies.tolist())
+    assert found == [ordered[999], ordered[1979], ordered[1997]]
+    between = np.percentile(latencies, PERCENTILES)
+    assert all(
+        abs(np.searchsorted(ordered, value) - np.searchsorted(ordered, other)) <= 1
+        for value, other in zip(found, between, strict=True)
+    )
+    assert percentiles(latencies[:999].tolist())[2] is None
+    assert percentiles(latencies[:1000].tolist())[2] == np.sort(latencies[:1000])[998]
+    assert percentiles([1.0]) == [None] * len(PERCENTILES)
+
+
+def test_a_stall_delays_everything_that_arrives_meanwhile():
+    rate, seconds, stall = 600.0, 1.5, 0.5
+    with Server(stall_at=300, stall_seconds=stall) as server:
+        outcome = run(server.port, REQUEST, rate, seconds)
+    assert server.seen == outcome.requests
+    median, high = outcome.percentiles[:2]
+    # A third of all requests arrives in the stall; the 97th to last of a hundred waits most of it.
+    assert high > 0.9 * stall * (1 - 0.01 * rate * seconds / (rate * stall)) - 0.02
+    assert high <= stall + 0.2
+    # One that waits for its answers would have seen a stall in one of a hundred at most.
+    assert median < 0.1
+
+
+def test_a_slow_start_counts_from_when_requests_were_due():
+    """The first request stalls: what arrives meanwhile waits, evenly between nothing and all."""
+    rate, seconds = 800.0, 1.0
+    with Server(stall_at=1, stall_seconds=seconds) as server:
+        outcome = run(server.port, REQUEST, rate, seconds)
+    assert outcome.percentiles[0] == pytest.approx(seconds / 2, abs=0.15)
+
+
+def test_the_generator_takes_little_time_and_sends_on_time():
+    with Server() as server:
+        outcome = run(server.port, REQUEST, 200.0, 1.0)
+    assert outcome.busy < 0.5
+    assert outcome.late < 0.05
+
+
+def test_anything_but_success_ends_the_run():
+    refusal = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nfull"
+    with Server(answer=refusal) as server, pytest.raises(RuntimeError, match=r"503[\s\S]*full"):
+        run(server.port, REQUEST, 100.0, 1.0)
+    with pytest.raises(ValueError, match="nothing arrives"):
+        run(1, REQUEST, 1e-6, 0.1)
