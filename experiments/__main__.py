@@ -54,7 +54,12 @@ def _run(asked: argparse.Namespace, output: Path, console: Console) -> None:
         # Before hours of work, not after.
         report.require_no_loss(FIGURES[name], asked.scale, output)
     runner = Runner(
-        asked.cache, jobs=asked.jobs, data=asked.data, fresh=asked.fresh, console=console
+        asked.cache,
+        jobs=asked.jobs,
+        data=asked.data,
+        seeds=asked.seeds,
+        fresh=asked.fresh,
+        console=console,
     )
     with backend(asked.backend, asked.address):
         for name in names:
@@ -88,6 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--address", help="of a Dask or Ray cluster; without one, a cluster on this machine")
     add("--jobs", type=int, default=-1, help="calls at once; -1 for one per core")
     add("--data", type=Path, help="folder that holds cifar-10-batches-py, for learning")
+    add("--seeds", type=int, help="at most so many seeds of the figures that learn")
     add(
         "--output",
         type=Path,

@@ -131,7 +131,7 @@ def learn(
             "noise_variance": noise_variance,
             **setting,
         }
-        for seed in seeds
+        for seed in seeds[: runner.seeds]
         for policies, gammas_db in sets
     ]
     results = runner.sweep(
