@@ -23,6 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     if unknown := set(asked.names) - set(FIGURES):
         parser.error(f"no such figure: {', '.join(sorted(unknown))}")
+    if asked.seeds is not None and asked.seeds < 1:
+        parser.error("--seeds must be at least 1")
     output = asked.output or report.folder_of(asked.scale)
     console = Console(stderr=True)
     # As on Ctrl-C: otherwise its services and workers would go on without it.
