@@ -32,6 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if asked.redraw:
             _redraw(asked.names, output)
+        elif asked.take:
+            _take(asked.names, asked.take, output)
         else:
             _run(asked, output, console)
     except (ImportError, OSError, ValueError) as error:
@@ -82,6 +84,15 @@ def _redraw(names: Sequence[str], output: Path) -> None:
     report.write(list(FIGURES.values()), output)
 
 
+def _take(names: Sequence[str], folder: Path, output: Path) -> None:
+    there = report.kept([FIGURES[name] for name in names or FIGURES], folder)
+    if missing := set(names) - {figure.name for figure in there}:
+        raise FileNotFoundError(f"{folder} does not hold {', '.join(sorted(missing))}")
+    for figure in there:
+        report.take(figure, folder, output)
+    report.write(list(FIGURES.values()), output)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m experiments",
@@ -103,7 +114,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--cache", type=Path, default=Path("build/experiments"), help="folder of finished points")
     add("--fresh", action="store_true", help="ignore the cache")
-    add("--redraw", action="store_true", help="run nothing; redraw from the points in --output")
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument(
+        "--redraw", action="store_true", help="run nothing; redraw from the points in --output"
+    )
+    instead.add_argument(
+        "--import",
+        dest="take",
+        type=Path,
+        metavar="FOLDER",
+        help="run nothing; take over the results in the --output of another run",
+    )
     return parser
 
 
