@@ -15,6 +15,7 @@ from experiments.figure import Scale
 from experiments.figures import FIGURES
 from experiments.learning import MissingDataError
 from experiments.runner import BACKENDS, Runner, backend
+from experiments.so_far import SoFar
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,7 +58,7 @@ def _run(asked: argparse.Namespace, output: Path, console: Console) -> None:
     for name in names:
         # Before hours of work, not after.
         report.require_no_loss(FIGURES[name], asked.scale, output)
-    runner = Runner(
+    runner = (SoFar if asked.so_far else Runner)(
         asked.cache,
         jobs=asked.jobs,
         data=asked.data,
@@ -117,6 +118,11 @@ def _parser() -> argparse.ArgumentParser:
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument(
         "--redraw", action="store_true", help="run nothing; redraw from the points in --output"
+    )
+    instead.add_argument(
+        "--so-far",
+        action="store_true",
+        help="run nothing; show the epochs that all runs of the same command have finished",
     )
     instead.add_argument(
         "--import",

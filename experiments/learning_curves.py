@@ -70,11 +70,13 @@ def measure(
     active = ", ".join(
         f"{each.label} {np.mean([run['active'] for run in of]):.1f}" for each, of in runs.items()
     )
+    # A run that goes on has fewer epochs so far.
+    epochs = max(len(by_epoch) for by_epoch in samples.values())
     return Measured(
         curves(samples),
         f"a new channel every {setting['coherence']} epochs, σ² = {NOISE_VARIANCE:g}; "
         f"mean |S|: {active}",
-        _smaller(learner, setting),
+        _smaller(learner, {**setting, "rounds": epochs}),
         paired(samples, combinations(series, 2)),
     )
 

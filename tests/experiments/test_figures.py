@@ -23,6 +23,7 @@ from experiments.figures import (
 from experiments.runner import Runner
 from experiments.selection import SEED
 from experiments.series import AUTO, DC, DC_CLARABEL, DUAL_PURSUIT, MATCHING_PURSUIT, SDR
+from experiments.so_far import SoFar
 from lab import paper
 from tests.client.federated.test_tasks import batches
 from tests.experiments.test_runner import plain_counts
@@ -209,6 +210,29 @@ def test_learning_curves_of_the_network(runner, tmp_path, monkeypatch):
     assert "0.125 times the paper's width, 100 of 50,000 training images, 2 of 60 epochs" in text
     # The paper's perfect has 44.3 % at epoch 2.
     assert "/ 44.3 |" in text
+
+
+@pytest.mark.usefixtures("running")
+def test_the_epochs_that_all_runs_have_finished(runner, tmp_path, monkeypatch):
+    batches(tmp_path / "cifar-10-batches-py", per_batch=40)
+    runner.data = tmp_path
+    monkeypatch.setitem(learning.LINEAR, "quick", {"samples": 100, "rounds": 3, "coherence": 1})
+    monkeypatch.setitem(learning.LINEAR_SEEDS, "quick", range(2))
+    so_far = SoFar(runner.cache, data=tmp_path, console=Console(file=io.StringIO()))
+    figure = FIGURES["accuracy_vs_epoch"]
+    with pytest.raises(ValueError, match="not every run"):
+        figure.measure("quick", so_far)
+    complete = figure.measure("quick", runner)
+    assert figure.measure("quick", so_far) == complete
+    # The last policy of a seed has two epochs to go.
+    lines = next(iter(runner.cache.glob("checkpoints/*/results.jsonl")))
+    lines.write_text("".join(lines.read_text().splitlines(keepends=True)[:-2]))
+    measured = figure.measure("quick", so_far)
+    assert "1 of 60 epochs" in measured.smaller
+    for each, curve in measured.curves.items():
+        assert curve == {1.0: complete.curves[each][1.0]}
+    with pytest.raises(ValueError, match="figures that learn"):
+        active_vs_delta.measure("quick", so_far)
 
 
 def test_learning_without_data_says_so(tmp_path, capsys):
