@@ -1,7 +1,7 @@
 """Where a solve runs, with a deadline: here and now, in a thread, or in a process of its own.
 
-- Short solves run on the event loop: a hop to a thread and back would cost the loop more than they
-  do. ``make bench`` measures both (``benchmarks/execution.py``), which sets :data:`INLINE_ENTRIES`.
+- Short solves run on the event loop, without a hop to a thread and back: those that cannot hold it
+  for longer than :data:`LOOP_SECONDS`, by the estimate of :mod:`app.scheduling.effort`.
 - Longer ones that look at their stop flag run in threads: compiled, without the interpreter lock.
 - Slow ones run in processes, which are killed when nobody waits any more: at the deadline, and when
   the client has gone. However slow they are, they hold no thread that others need, and no lock.
@@ -18,7 +18,7 @@ import time
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,17 +35,44 @@ from app.scheduling import (
     solve_specified,
     with_bound,
 )
+from app.scheduling.effort import longest_seconds
+from app.scheduling.scheduler import Parameters, Scheduler
 from app.scheduling.stopping import flag_after
 from app.scheduling.types import MaskArray
 from app.workers import NICENESS, Job, Workers
 
-INLINE_ENTRIES = 1000
-"""Default of ``inline_entries``."""
+LOOP_SECONDS = 2e-3
+"""Default of ``loop_seconds``. The estimate is of the slowest; a usual solve takes a fifth."""
 
 SEARCH_SHARE = 0.8
 """Share of its time after which a frontier's search ends; the rest is for checking its points."""
 
 Schedules = list[Schedule]
+
+
+class Outline(NamedTuple):
+    """What decides where a solve runs.
+
+    Parameters
+    ----------
+    plain
+        Whether it is only this algorithm: no surface, no polish, no bound, no frontier.
+    """
+
+    scheduler: Scheduler
+    parameters: Parameters
+    antennas: int
+    devices: int
+    rounds: int
+    plain: bool
+
+    @classmethod
+    def of(cls, problems: Sequence[Problem | IrsProblem], spec: SolveSpec) -> "Outline":
+        """Return the outline of solving ``problems`` of one size as ``spec`` says."""
+        first = problems[0]
+        plain = isinstance(first, Problem) and not spec.polish and not spec.bound
+        size = (first.antennas, first.devices, len(problems))
+        return cls(spec.scheduler, spec.parameters, *size, plain)
 
 
 class Executor:
@@ -57,14 +84,14 @@ class Executor:
         Number of solves that run at once in threads, and in processes.
     queue_length
         Number of further ones that may wait for each.
-    inline_entries
-        Problems with at most this many channel entries, N·K, are short for a short scheduler.
+    loop_seconds
+        How long a solve may hold the event loop.
     """
 
     def __init__(
-        self, workers: int, queue_length: int, *, inline_entries: int = INLINE_ENTRIES
+        self, workers: int, queue_length: int, *, loop_seconds: float = LOOP_SECONDS
     ) -> None:
-        self.inline_entries = inline_entries
+        self.loop_seconds = loop_seconds
         self._shares = workers
         self._threads = Lane("thread", workers, queue_length, _be_nice)
         self._processes = Lane("process", workers, queue_length)
@@ -96,7 +123,8 @@ class Executor:
             The solver process died.
         """
         spec.require_suited(problems[0])
-        if self._runs_inline(problems, spec):
+        lane = self._lane(Outline.of(problems, spec))
+        if lane is None:
             started = time.perf_counter()
             schedules = _solve_each(problems, spec)
             if time.perf_counter() - started > deadline_seconds:
@@ -106,7 +134,7 @@ class Executor:
         until = time.monotonic() + deadline_seconds - GRACE_SECONDS
         runs = []
         for first in range(0, len(problems), share):
-            lane, work = self._work(problems[first : first + share], spec, until, client)
+            work = self._work(problems[first : first + share], spec, until, client)
             # One watch over the client is enough: when one part is abandoned, all are.
             runs.append(lane.run(work, deadline_seconds, gone if first == 0 else None))
         parts = await _all_or_none(runs)
@@ -133,10 +161,23 @@ class Executor:
         finally:
             timer.cancel()
 
-    def _runs_inline(self, problems: Sequence[Problem | IrsProblem], spec: SolveSpec) -> bool:
-        entries = problems[0].entries * len(problems)
-        is_short = spec.scheduler.pace == "short" and not spec.polish and not spec.bound
-        return is_short and entries <= self.inline_entries
+    @property
+    def crowded(self) -> bool:
+        """Whether a queue is full: then it is worth asking :meth:`refuses` before anything else."""
+        return self._threads.full or self._processes.full
+
+    def refuses(self, outline: "Outline", client: str) -> bool:
+        """Whether a solve like this would find no place now."""
+        lane = self._lane(outline)
+        return lane is not None and lane.refuses(client)
+
+    def _lane(self, outline: "Outline") -> Lane | None:
+        """Return where a solve like this runs; None for here and now."""
+        if outline.plain:
+            each = longest_seconds(outline.parameters, outline.antennas, outline.devices)
+            if outline.rounds * each <= self.loop_seconds:
+                return None
+        return self._processes if outline.scheduler.pace == "slow" else self._threads
 
     def _work(
         self,
@@ -144,13 +185,13 @@ class Executor:
         spec: SolveSpec,
         until: float,
         client: str,
-    ) -> tuple[Lane, Work[Schedules]]:
+    ) -> Work[Schedules]:
         if spec.scheduler.pace == "slow":
             job = Job(self._workers, partial(_solve_until, problems, spec, until))
-            return self._processes, Work(client, job.run, job.end)
+            return Work(client, job.run, job.end)
         stop = np.zeros(1, np.bool_)
         solve_here = partial(_solve_each, problems, spec, stop)
-        return self._threads, Work(client, solve_here, partial(stop.fill, True))
+        return Work(client, solve_here, partial(stop.fill, True))
 
     def start(self) -> None:
         """Start the first solver process; a new service takes seconds for it.

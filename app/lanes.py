@@ -134,28 +134,49 @@ class Lane:
         """Take no more work and wait for what is running."""
         self._threads.shutdown(wait=True, cancel_futures=True)
 
+    @property
+    def full(self) -> bool:
+        """Whether as many solves run and wait as may, if they are of one client."""
+        return self._running.total() >= self._workers and self._is_queue_full()
+
+    def refuses(self, client: str) -> bool:
+        """Whether a solve of ``client`` would find no place now."""
+        return (
+            not self._starts_at_once(client)
+            and self._is_queue_full()
+            and (self._load(self._busiest(client)) <= self._load(client) + 1)
+        )
+
     def _admit(self, task: _Task[Any]) -> None:
         client = task.work.client
-        if not self._waiting.get(client) and self._may_start(client):
+        if self.refuses(client):
+            raise QueueFullError
+        if self._starts_at_once(client):
             self._start(task)
             return
-        if sum(map(len, self._waiting.values())) >= self._queue_length:
-            self._make_room_for(client)
+        if self._is_queue_full():
+            self._refuse_newest_of(self._busiest(client))
         self._waiting.setdefault(client, deque()).append(task)
         self._show_length()
+
+    def _starts_at_once(self, client: str) -> bool:
+        return not self._waiting.get(client) and self._may_start(client)
+
+    def _is_queue_full(self) -> bool:
+        return sum(map(len, self._waiting.values())) >= self._queue_length
+
+    def _busiest(self, client: str) -> str:
+        """Return the busiest client that waits; ``client`` if nobody does."""
+        return max(self._waiting, key=self._load, default=client)
 
     def _may_start(self, client: str) -> bool:
         alone = self._running.keys() <= {client}
         threads = self._workers if alone else self._workers + 1
         return self._running[client] < self._workers and self._running.total() < threads
 
-    def _make_room_for(self, client: str) -> None:
-        """Refuse the newest waiting solve of the busiest client, if that is busier than this."""
-        busiest = max(self._waiting, key=self._load, default=client)
-        if self._load(busiest) <= self._load(client) + 1:
-            raise QueueFullError
-        refused = self._waiting[busiest].pop()
-        self._tidy(busiest)
+    def _refuse_newest_of(self, client: str) -> None:
+        refused = self._waiting[client].pop()
+        self._tidy(client)
         if not refused.outcome.done():
             refused.outcome.set_exception(QueueFullError())
 

@@ -12,6 +12,7 @@ from app.api import error_responses, openapi, page, routes, tracing
 from app.api.key_gate import KeyGate, guarded_paths
 from app.api.observer import Observer
 from app.api.scheduling_routes import SCHEDULING_ROUTES
+from app.api.shedding import Shedder
 from app.service import Service
 from app.settings import Settings
 
@@ -54,6 +55,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     annotate = tracing.annotate if settings.tracing else None
     if guarded := guarded_paths(settings):
         app.add_middleware(KeyGate, paths=guarded, settings=settings)
+    requests = {route.path: route.request for route in SCHEDULING_ROUTES}
+    app.add_middleware(Shedder, requests=requests, service=service)
     app.add_middleware(Observer, routes=paths, quiet=paths & routes.PROBES, annotate=annotate)
     if settings.tracing:
         tracing.install(app)

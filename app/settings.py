@@ -67,7 +67,7 @@ class Settings(BaseSettings):
         "or one address if there are no keys.",
     )
     max_connections: PositiveInt = Field(
-        default=1000, description="Open connections; beyond it the one longest at rest is closed."
+        default=1000, description="Open connections; beyond it the longest idle one is closed."
     )
     read_timeout_ms: PositiveFloat = Field(
         default=10_000,
@@ -82,7 +82,7 @@ class Settings(BaseSettings):
     )
     docs: bool = Field(default=True, description="Whether `/docs` and `/openapi.json` are served.")
     docs_key: bool = Field(
-        default=False, description="Whether `/docs` and `/openapi.json` need a key."
+        default=False, description="Whether `/openapi.json` needs a key; `/docs` asks for it."
     )
     page: bool = Field(default=True, description="Whether the page at `/` is served.")
     metrics: bool = Field(default=True, description="Whether `/metrics` is served.")

@@ -7,6 +7,7 @@ from benchmarks import (
     client,
     dual_pursuit,
     execution,
+    fairness,
     frontier,
     irs,
     isolation,
@@ -32,6 +33,7 @@ BENCHMARKS = {
     "execution": execution.main,
     "isolation": isolation.main,
     "overload": overload.main,
+    "fairness": fairness.main,
     "client": client.main,
     "page": page.main,
 }
@@ -40,9 +42,18 @@ BENCHMARKS = {
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}")
-    names = parser.parse_args().names or list(BENCHMARKS)
+    parser.add_argument(
+        "--profile", action="store_true", help="with routes: list where a request's time goes"
+    )
+    asked = parser.parse_args()
+    names = asked.names or list(BENCHMARKS)
     if unknown := set(names) - set(BENCHMARKS):
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
+    if asked.profile:
+        if names != ["routes"]:
+            parser.error("--profile goes with routes alone")
+        routes.profile()
+        return
     for name in names:
         BENCHMARKS[name]()
 

@@ -1,7 +1,8 @@
 """What hostile clients do to the others: ``python -m benchmarks.attack [--before REVISION]``.
 
 Starts a service on 127.0.0.1 for every attack of :mod:`lab.attacks`, and one of an earlier revision
-beside it if asked to. Everything is bounded in size and time; nothing leaves this machine.
+beside it if asked to. Then measures how a light client fares beside a heavy one. Everything is
+bounded in size and time; nothing leaves this machine.
 """
 
 import argparse
@@ -15,6 +16,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import fairness
 from lab.attacks import ATTACKS, Noticed, watch
 from lab.processes import terminate
 from lab.service import running_command
@@ -49,6 +51,8 @@ def main() -> None:
                     stopped = terminate(process, STOP_SECONDS)
                 table.add_row(attack.__name__, version, *_cells(noticed), stopped)
     console.print(table)
+    if not asked.only:
+        fairness.main()
 
 
 def _cells(noticed: Noticed) -> list[str]:

@@ -1,50 +1,105 @@
-"""Inline against a thread hop: what sets ``app.execution.INLINE_ENTRIES``."""
+"""Inline against a thread: throughput, the time of others, and how long the loop is held."""
 
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 
+import httpx
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from app.execution import LOOP_SECONDS
+from app.scheduling import SCHEDULERS, SolveSpec, solve_specified
+from app.scheduling.effort import longest_seconds
 from benchmarks import load
-from benchmarks.service import MSGPACK, running_server, schedule_body
+from benchmarks.service import MSGPACK, running_server, schedule_body, solve_milliseconds
+from benchmarks.slowest import slowest
+from lab.problems import iid_problems
 
-SIZES = [(6, 20), (8, 50), (8, 75), (8, 100), (16, 75), (16, 100), (16, 200)]
+CASES = [
+    ("matching_pursuit", 6, 20),
+    ("matching_pursuit", 8, 100),
+    ("matching_pursuit", 16, 100),
+    ("matching_pursuit", 256, 3),
+    ("dual_pursuit", 6, 20),
+    ("dual_pursuit", 16, 20),
+    ("dual_pursuit", 16, 100),
+]
 ROUNDS = 3
+SLOWEST_SECONDS = 15.0
+THREAD, INLINE = 0.0, 1e9
 
 
 def main() -> None:
     table = Table(
+        "algorithm",
         "K / N",
-        "N·K",
+        "longest, by estimate [ms]",
+        "runs",
         "inline [1/s]",
         "thread [1/s]",
-        "inline over thread",
-        "alone: inline [ms]",
-        "alone: thread [ms]",
-        title="inline against a thread hop, MessagePack, 4 connections",
+        "others' p95: inline, thread [ms]",
+        "solve over kernel: inline, thread",
+        title="inline against a thread, MessagePack, 4 connections",
     )
     with running_server() as client:
-        port = client.base_url.port or 80
-        for antennas, devices in track(SIZES, "execution", transient=True):
-            body = schedule_body(antennas, devices, MSGPACK)
-            rates: dict[int, list[float]] = {0: [], 10**9: []}
-            alone: dict[int, list[float]] = {0: [], 10**9: []}
-            for _ in range(ROUNDS):
-                for entries in rates:
-                    client.post(f"/inline-limit?entries={entries}")
-                    outcome = load.post(port, "/schedule", body, MSGPACK)
-                    rates[entries].append(outcome.requests_per_second)
-                    single = load.post(port, "/schedule", body, MSGPACK, connections=1, seconds=0.5)
-                    alone[entries].append(single.median_seconds * 1e3)
-            inline, thread = median(rates[10**9]), median(rates[0])
-            table.add_row(
-                f"{devices} / {antennas}",
-                str(antennas * devices),
-                f"{inline:.0f}",
-                f"{thread:.0f}",
-                f"{inline / thread:.2f}",
-                f"{median(alone[10**9]):.2f}",
-                f"{median(alone[0]):.2f}",
-            )
-    Console().print(table)
+        for algorithm, antennas, devices in track(CASES, "execution", transient=True):
+            table.add_row(*_cells(client, algorithm, antennas, devices))
+    console = Console(width=120)
+    console.print(table)
+    for algorithm in track(("matching_pursuit", "dual_pursuit"), "slowest", transient=True):
+        count, longest, share = slowest(algorithm, SLOWEST_SECONDS, seed=0)
+        console.print(
+            f"{algorithm}: the slowest of {count} solves that run on the event loop takes "
+            f"{longest:.2f} ms; at most {share:.2f} of its estimate"
+        )
+
+
+def _cells(client: httpx.Client, algorithm: str, antennas: int, devices: int) -> Iterable[str]:
+    port = client.base_url.port or 80
+    body = schedule_body(antennas, devices, MSGPACK, algorithm=algorithm)
+    tiny = schedule_body(2, 3, MSGPACK)
+    rates: dict[float, list[float]] = {INLINE: [], THREAD: []}
+    others: dict[float, list[float]] = {INLINE: [], THREAD: []}
+    solves: dict[float, list[float]] = {INLINE: [], THREAD: []}
+    kernel = _kernel_milliseconds(algorithm, antennas, devices)
+    for _ in range(ROUNDS):
+        for seconds in rates:
+            client.post(f"/loop-limit?seconds={seconds}")
+            with ThreadPoolExecutor(1) as pool:
+                other = pool.submit(load.post, port, "/schedule", tiny, MSGPACK, connections=1)
+                outcome = load.post(port, "/schedule", body, MSGPACK)
+            rates[seconds].append(outcome.requests_per_second)
+            others[seconds].append(other.result().p95_seconds * 1e3)
+            solves[seconds] += [
+                solve_milliseconds(
+                    client.post("/schedule", content=body, headers={"Content-Type": MSGPACK})
+                )
+                for _ in range(50)
+            ]
+        kernel += _kernel_milliseconds(algorithm, antennas, devices)
+    parameters = SCHEDULERS[algorithm].parameters()
+    longest = longest_seconds(parameters, antennas, devices)
+    return (
+        algorithm,
+        f"{devices} / {antennas}",
+        f"{longest * 1e3:.2f}",
+        "inline" if longest <= LOOP_SECONDS else "in a thread",
+        f"{median(rates[INLINE]):.0f}",
+        f"{median(rates[THREAD]):.0f}",
+        ", ".join(f"{median(values):.2f}" for values in others.values()),
+        ", ".join(f"{median(values) / median(kernel):.2f}×" for values in solves.values()),
+    )
+
+
+def _kernel_milliseconds(algorithm: str, antennas: int, devices: int) -> list[float]:
+    """Return the times of the same solve in this process."""
+    (problem,) = iid_problems(1, antennas, devices, gamma_db=0)
+    scheduler, times = SCHEDULERS[algorithm], []
+    for _ in range(50):
+        started = time.perf_counter()
+        solve_specified(problem, SolveSpec(scheduler, scheduler.parameters()))
+        times.append((time.perf_counter() - started) * 1e3)
+    return times

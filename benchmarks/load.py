@@ -23,6 +23,7 @@ class Outcome:
 
     requests_per_second: float
     median_seconds: float
+    p95_seconds: float
 
 
 class _Connection(asyncio.Protocol):
@@ -69,7 +70,12 @@ async def _generate(port: int, request: bytes, connections: int, seconds: float)
         connection = partial(_Connection, request, started + seconds, done)
         await loop.create_connection(connection, "127.0.0.1", port)
     latencies = [value for done in finished for value in await done]
-    return Outcome(len(latencies) / (time.perf_counter() - started), median(latencies))
+    latencies.sort()
+    return Outcome(
+        len(latencies) / (time.perf_counter() - started),
+        median(latencies),
+        latencies[int(0.95 * len(latencies))],
+    )
 
 
 def request(path: str, body: bytes, media_type: str) -> bytes:

@@ -24,6 +24,7 @@ from benchmarks.service import (
 SIZES = [(6, 20), (16, 100), (64, 1000)]
 ENCODINGS = [("JSON", JSON, False), ("JSON packed", JSON, True), ("MessagePack", MSGPACK, False)]
 ROUNDS = 3
+PROFILE_SECONDS = 5.0
 
 
 def main() -> None:
@@ -71,6 +72,41 @@ def main() -> None:
                 f"{outside / echo:.2f}×",
             )
     Console().print(table)
+
+
+def profile() -> None:
+    """List where the time of a request at 20 / 6 goes, in the thread of the event loop."""
+    console = Console()
+    with running_server() as client:
+        port = client.base_url.port or 80
+        for name, media_type in (("JSON", JSON), ("MessagePack", MSGPACK)):
+            body = schedule_body(6, 20, media_type)
+            headers = {"Content-Type": media_type, "Accept": media_type}
+            size = len(client.post("/schedule", content=body, headers=headers).content)
+            schedule, echo = (
+                _microseconds(client, port, path, body, media_type)
+                for path in ("/schedule", f"/echo?size={size}")
+            )
+            table = Table(
+                "stage", "schedule [µs]", "echo [µs]", title=f"processor time, 20 / 6, {name}"
+            )
+            for stage in sorted(
+                schedule.keys() | echo.keys(), key=lambda stage: -schedule.get(stage, 0)
+            ):
+                table.add_row(stage, *(f"{each.get(stage, 0):.0f}" for each in (schedule, echo)))
+            table.add_row("all", *(f"{sum(each.values()):.0f}" for each in (schedule, echo)))
+            console.print(table)
+
+
+def _microseconds(
+    client: httpx.Client, port: int, path: str, body: bytes, media_type: str
+) -> dict[str, float]:
+    """Return the microseconds of a request by stage."""
+    client.post("/profile")
+    outcome = load.post(port, path, body, media_type, seconds=PROFILE_SECONDS)
+    stages = client.get("/profile").json()
+    requests = outcome.requests_per_second * PROFILE_SECONDS
+    return {stage: seconds / requests * 1e6 for stage, seconds in stages.items()}
 
 
 def _alone(

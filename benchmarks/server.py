@@ -2,8 +2,8 @@
 
 ``POST /echo`` reads the body and answers ``?size=`` bytes: what a FastAPI route costs that does
 nothing; ``POST /plain-echo`` is the same without FastAPI's machinery, as a Starlette route.
-``POST /inline-limit?entries=`` moves the border between inline and thread; ``GET /pid`` tells the
-process.
+``POST /loop-limit?seconds=`` moves the border between inline and thread; ``GET /pid`` tells the
+process. ``POST /profile`` begins to sample where the time goes, ``GET /profile`` ends and tells.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from fastapi.responses import Response
 from app.main import create_app
 from app.serving import uvicorn_options
 from app.settings import Settings
+from benchmarks import profiling
 
 
 def create_benchmark_app() -> FastAPI:
@@ -33,9 +34,18 @@ def create_benchmark_app() -> FastAPI:
     async def pid() -> Response:
         return Response(str(os.getpid()))
 
-    @app.post("/inline-limit")
-    async def inline_limit(request: Request) -> Response:
-        app.state.service.executor.inline_entries = int(request.query_params["entries"])
+    @app.post("/profile")
+    async def begin_profile() -> Response:
+        profiling.start()
+        return Response()
+
+    @app.get("/profile")
+    async def end_profile() -> dict[str, float]:
+        return profiling.stop()
+
+    @app.post("/loop-limit")
+    async def loop_limit(request: Request) -> Response:
+        app.state.service.executor.loop_seconds = float(request.query_params["seconds"])
         return Response()
 
     return app

@@ -10,7 +10,7 @@ import httpx
 import numpy as np
 import pytest
 
-from app.execution import INLINE_ENTRIES, Executor
+from app.execution import Executor
 from app.lanes import AbandonedError, QueueFullError
 from app.main import create_app
 from app.scheduling import (
@@ -29,16 +29,12 @@ from lab.channels import iid_channels
 from tests.api.bodies import packed
 
 SMALL = Problem(np.eye(2), np.ones(2), gamma=1.0)
-LONG = Problem(
-    iid_channels(np.random.default_rng(50), 8, INLINE_ENTRIES // 8 + 1),
-    np.ones(INLINE_ENTRIES // 8 + 1),
-    gamma=1.0,
-)
+LONG = Problem(iid_channels(np.random.default_rng(50), 8, 150), np.ones(150), gamma=1.0)
 
 
-def spec_of(algorithm, schedulers=SCHEDULERS, **options):
+def spec_of(algorithm, schedulers=SCHEDULERS, parameters=None, **options):
     scheduler = schedulers[algorithm]
-    return SolveSpec(scheduler, scheduler.parameters(), **options)
+    return SolveSpec(scheduler, scheduler.parameters(**parameters or {}), **options)
 
 
 SPEC, DUAL = spec_of("matching_pursuit"), spec_of("dual_pursuit")
@@ -71,8 +67,8 @@ def executor():
     executor.close()
 
 
-def of_entries(entries):
-    return Problem(np.ones((1, entries)), np.ones(entries), gamma=1.0)
+def of_size(antennas, devices):
+    return Problem(np.ones((antennas, devices)), np.ones(devices), gamma=1.0)
 
 
 IRS_SMALL = IrsProblem(np.eye(2), np.eye(2), np.eye(2), np.ones(2), gamma=1.0)
@@ -83,14 +79,22 @@ IRS_SMALL = IrsProblem(np.eye(2), np.eye(2), np.eye(2), np.ones(2), gamma=1.0)
     ("problems", "spec", "inline"),
     [
         ([SMALL], SPEC, True),
-        ([of_entries(INLINE_ENTRIES)], SPEC, True),
-        ([of_entries(INLINE_ENTRIES + 1)], SPEC, False),
-        ([of_entries(INLINE_ENTRIES // 2)] * 2, SPEC, True),
-        ([of_entries(INLINE_ENTRIES // 2)] * 3, SPEC, False),
+        ([of_size(6, 20)], SPEC, True),
+        # As many coefficients or fewer, and 1000 times as much work: cubic in the antennas, or
+        # quadratic in the devices.
+        ([of_size(256, 3)], SPEC, False),
+        ([of_size(1, 1000)], SPEC, False),
+        ([of_size(8, 50)], SPEC, True),
+        ([of_size(8, 50)] * 2, SPEC, True),
+        ([of_size(8, 50)] * 20, SPEC, False),
         # Polishing takes much longer than a short scheduler does.
         ([SMALL], spec_of("matching_pursuit", polish=True), False),
         ([SMALL], spec_of("matching_pursuit", bound=True), False),
-        ([SMALL], DUAL, False),
+        ([of_size(6, 20)], DUAL, True),
+        ([of_size(6, 20)], spec_of("dual_pursuit", parameters={"starts": 100}), False),
+        ([of_size(16, 100)], DUAL, False),
+        ([of_size(6, 20)], spec_of("all_devices"), True),
+        ([SMALL], spec_of("optimal"), False),
         ([IRS_SMALL], spec_of("matching_pursuit", IRS_SCHEDULERS), False),
     ],
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from operator import or_
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
@@ -68,19 +68,19 @@ CHOICES: Choices = {name: _choice_model(item, "") for name, item in SCHEDULERS.i
 IRS_CHOICES: Choices = {name: _choice_model(item, "Irs") for name, item in IRS_SCHEDULERS.items()}
 
 
+def choose(choices: Choices, value: object) -> AlgorithmChoice:
+    """Take an object with a name and parameters, or a name alone for the defaults."""
+    asked = {"name": value} if isinstance(value, str) else value
+    name = asked.get("name") if isinstance(asked, dict) else None
+    if not isinstance(name, str):
+        raise ValueError("must be the name of an algorithm, or an object with a name")
+    if name not in choices:
+        raise ValueError(f"{name[:100]!r} is not one of {', '.join(choices)}")
+    return choices[name].model_validate(asked)
+
+
 def algorithm_in(choices: Choices) -> PlainValidator:
     """Return the validator of a choice among these, for ``Annotated[AlgorithmChoice, …]``."""
-
-    def choose(value: object) -> AlgorithmChoice:
-        """Take an object with a name and parameters, or a name alone for the defaults."""
-        asked = {"name": value} if isinstance(value, str) else value
-        name = asked.get("name") if isinstance(asked, dict) else None
-        if not isinstance(name, str):
-            raise ValueError("must be the name of an algorithm, or an object with a name")
-        if name not in choices:
-            raise ValueError(f"{name[:100]!r} is not one of {', '.join(choices)}")
-        return choices[name].model_validate(asked)
-
     objects: Any = Annotated[reduce(or_, choices.values()), Field(discriminator="name")]
     names: Any = Literal[tuple(choices)]
-    return PlainValidator(choose, json_schema_input_type=names | objects)
+    return PlainValidator(partial(choose, choices), json_schema_input_type=names | objects)

@@ -36,6 +36,9 @@ class KeyGate:
 
 
 def guarded_paths(settings: Settings) -> tuple[str, ...]:
-    """Return the paths that need a key, beside those that always do."""
-    docs = ("/docs", "/openapi.json") if settings.docs_key else ()
+    """Return the paths that need a key, beside those that always do.
+
+    Not ``/docs``, where a browser could not send one: it tells nothing, and asks for a key itself.
+    """
+    docs = ("/openapi.json",) if settings.docs_key else ()
     return docs + (("/metrics",) if settings.metrics_key else ())

@@ -26,7 +26,8 @@ DOCS_POLICY = _OWN.format(more="img-src 'self' data:")
 """Swagger UI's style sheet holds its pictures."""
 
 _FILES = files("app") / "page"
-_DOCS_FILES = frozenset({"docs.html", "docs.js", "icon.svg"})
+_DOCS_ONLY = {"docs.css", "docs.html", "docs.js"}
+_DOCS_FILES = _DOCS_ONLY | {"dom.js", "icon.svg", "key.js", "service.js"}
 _MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _DOCS_LINK = b'<a href="docs">API</a>'
 
@@ -36,7 +37,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 def install(app: FastAPI, settings: Settings) -> None:
     """Add the page and Swagger UI to ``app``, unless the settings switch them off."""
     if settings.page:
-        page = _read(file for file in _FILES.iterdir() if file.name not in {"docs.html", "docs.js"})
+        page = _read(file for file in _FILES.iterdir() if file.name not in _DOCS_ONLY)
         index = page.pop("index.html")
         if not settings.docs:
             index = index.replace(_DOCS_LINK, b"")

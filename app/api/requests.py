@@ -47,6 +47,19 @@ def _unit(devices: int) -> RealArray:
     return weights
 
 
+def _require_within_batch(
+    info: ValidationInfo, count: int, what: str, devices: int, advice: str = ""
+) -> None:
+    """Raise if ``count`` schedules of so many devices are more than one answer may hold."""
+    total = count * devices
+    limit = (info.context or {}).get("batch_devices", total)
+    if total > limit:
+        raise ValueError(
+            f"{count} {what} of {devices} devices are {total} in all, over this server's limit of "
+            f"{limit}{advice}"
+        )
+
+
 _OPTIONS = {item.name for item in fields(SolveSpec)}
 """Fields of a request with these names are options of the solve."""
 
@@ -243,12 +256,7 @@ class BatchRequest(PlainRequest):
     @classmethod
     def _bounded(cls, channels: ComplexArray, info: ValidationInfo) -> ComplexArray:
         rounds, _, devices = channels.shape
-        limit = (info.context or {}).get("batch_devices", rounds * devices)
-        if rounds * devices > limit:
-            raise ValueError(
-                f"{rounds} rounds of {devices} devices are {rounds * devices} in all, over this "
-                f"server's limit of {limit}; split the batch"
-            )
+        _require_within_batch(info, rounds, "rounds", devices, "; split the batch")
         return channels
 
     def _state(self, stated: dict[str, Any]) -> Sequence[Problem]:
@@ -297,13 +305,7 @@ class FrontierRequest(RoundRequest):
     @classmethod
     def _bounded(cls, channels: ComplexArray, info: ValidationInfo) -> ComplexArray:
         devices = channels.shape[1]
-        points = most_points(devices)
-        limit = (info.context or {}).get("batch_devices", points * devices)
-        if points * devices > limit:
-            raise ValueError(
-                f"{points} points of {devices} devices are {points * devices} in all, over this "
-                f"server's limit of {limit}"
-            )
+        _require_within_batch(info, most_points(devices), "points", devices)
         return channels
 
     def _state(self, stated: dict[str, Any]) -> Sequence[Problem]:

@@ -7,7 +7,7 @@ import { LIMITS } from "./state.js";
 const [LEAST, MOST] = LIMITS.gamma;
 const grid = (step) => Array.from({ length: (MOST - LEAST) / step + 1 }, (_, k) => LEAST + step * k);
 const WAIT = 120;
-/** Milliseconds without a change before the curve is asked for: the schedule itself comes first. */
+/** Milliseconds without a change before the curve is asked for. */
 
 const quietly = () => {};
 /** While a question is repeated, the panels say why. */
@@ -23,12 +23,14 @@ export class Curves {
     this.#failed = failed;
   }
 
-  /** Ask anew for the curves of `choices`, {panel: {algorithm, endpoints}}. */
-  async ask(round, choices) {
+  /** Ask anew for the curves of `choices`, {panel: {algorithm, endpoints}}, once the panels are `answered`.
+   *
+   * A slow algorithm's curve takes every place in the service's queue: beside the schedules it would be refused. */
+  async ask(round, choices, answered) {
     await this.#latest(async (signal) => {
       const points = {};
       this.#failed("");
-      await pause(WAIT, signal).catch(() => {});
+      await Promise.all([pause(WAIT, signal).catch(() => {}), answered]);
       for (const [panel, { algorithm, endpoints }] of Object.entries(choices)) {
         if (signal.aborted) return;
         try {

@@ -95,6 +95,7 @@ function refresh() {
   const endpoint = current.surface ? "/schedule/irs" : "/schedule";
   const offered = algorithms.filter(({ endpoints }) => endpoints.includes(endpoint));
   const choices = {};
+  const answers = [];
   for (const [name, panel] of Object.entries(panels)) {
     const chosen = offered.find((each) => each.name === state[name]) ?? fallback(offered, name);
     if (chosen.name !== state[name]) state.parameters[name] = {};
@@ -103,9 +104,9 @@ function refresh() {
     panel.offer(offered, chosen.name, parameters);
     const algorithm = { name: chosen.name, ...parameters };
     choices[name] = { algorithm, endpoints: chosen.endpoints };
-    panel.ask(current, algorithm);
+    answers.push(panel.ask(current, algorithm));
   }
-  curves.ask(current, choices);
+  curves.ask(current, choices, Promise.all(answers));
   remember();
 }
 

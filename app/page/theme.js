@@ -3,7 +3,7 @@
 import { find } from "./dom.js";
 
 const NEXT = { "": "dark", dark: "light", light: "" };
-const WORDS = { "": "as the system", dark: "dark", light: "light" };
+const WORDS = { "": "system", dark: "dark", light: "light" };
 
 export function connectTheme() {
   show(localStorage.getItem("theme") ?? "");

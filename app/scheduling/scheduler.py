@@ -28,8 +28,7 @@ Pace = Literal["short", "anytime", "slow"]
 """How long a solve takes, and how to stop it.
 
 short
-    A small problem takes less time than a switch to a thread, for any parameters; a large one
-    checks the stop flag.
+    It checks the stop flag, and may then have nothing to return.
 anytime
     It checks the stop flag, and then returns its best so far. Runs without the interpreter lock.
 slow

@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     records = read_records(results.parent)
-    summary = markdown(summarise(records))
+    summary = markdown(summarise(records, perfect="fedavg"))
     (results.parent / "summary.md").write_text(summary)
     print(summary)
     for line in _accuracy_by_round(records):

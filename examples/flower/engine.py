@@ -18,6 +18,8 @@ _START_SECONDS = 120.0
 _SETTINGS = {
     "FLWR_TELEMETRY_ENABLED": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
+    # Else Ray looks for the cluster of an earlier `ray start`, even if that has long ended.
+    "RAY_ADDRESS": "local",
     # The app runs in this environment; Flower would make another one for every run.
     "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
     # A run once hung in a matrix product of the server; with one thread none did.

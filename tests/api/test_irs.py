@@ -1,8 +1,6 @@
 """The contract of POST /schedule/irs, over HTTP."""
 
 import json
-import math
-import random
 
 import httpx
 import msgpack
@@ -16,7 +14,6 @@ from app.settings import Settings
 from lab.channels import iid_channels
 from tests.api.bodies import nested, packed, unpacked
 from tests.api.test_errors import assert_problem
-from tests.api.test_extremes import extreme
 from tests.conftest import running_service
 
 RNG = np.random.default_rng(120)
@@ -304,55 +301,3 @@ def test_algorithms_say_which_endpoint_takes_them(client):
     assert phase_update["json_schema"]["enum"] == ["mm", "bcd"]
     assert phase_update["default"] == "mm"
     assert "Algorithm 2" in found["matching_pursuit"]["reference"]
-
-
-def half_extreme(rng: random.Random) -> float:
-    value = extreme(rng)
-    return math.copysign(math.sqrt(abs(value)) / 4, value)
-
-
-def extreme_body(rng: random.Random, algorithm: str) -> dict:
-    antennas, devices, elements = rng.randint(1, 4), rng.choice([1, 2, 3, 8]), rng.randint(1, 4)
-
-    def matrix(rows, columns, draw=extreme):
-        return [[draw(rng) for _ in range(columns)] for _ in range(rows)]
-
-    def channels(rows, columns, draw=extreme):
-        return {"real": matrix(rows, columns, draw), "imag": matrix(rows, columns, draw)}
-
-    # Mostly such that what is reflected stays in range.
-    hop = extreme if rng.random() < 0.1 else half_extreme
-    past = extreme if rng.random() < 0.5 else half_extreme
-
-    body = {
-        "algorithm": algorithm,
-        "direct": channels(antennas, devices, past),
-        "irs_to_server": channels(antennas, elements, hop),
-        "devices_to_irs": channels(elements, devices, hop),
-        rng.choice(["gamma", "max_error"]): rng.choice([1, 0.1, 1e-30, 1e30, 20]),
-        "coordination": rng.choice(["zero_forcing", "mmse"]),
-        "polish": rng.choice([True, False]),
-        "phase_bits": rng.choice([None, None, 1, 2, 16]),
-    }
-    optional = {
-        "weights": [abs(extreme(rng)) or 1 for _ in range(devices)],
-        "csi_error": [abs(extreme(rng)) for _ in range(devices)],
-        "warm_start": {"real": matrix(1, antennas)[0], "imag": matrix(1, antennas)[0]},
-        "power": rng.choice([1e-30, 1e30, 2]),
-        "noise_variance": rng.choice([1e-30, 1e30, 2]),
-    }
-    return body | {name: value for name, value in optional.items() if rng.random() < 0.3}
-
-
-@pytest.mark.parametrize("algorithm", IRS_SCHEDULERS)
-def test_extreme_numbers_are_answered_or_refused(client, algorithm):
-    rng = random.Random(algorithm)
-    answered = 0
-    for _ in range(150):
-        response = client.post("/schedule/irs", json=extreme_body(rng, algorithm))
-        if response.status_code == 200:
-            IrsScheduleAnswer.model_validate_json(response.content)
-            answered += 1
-        else:
-            assert_problem(response, 422)
-    assert answered > 30

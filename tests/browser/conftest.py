@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from app.settings import Settings
 from lab.browser import FLAGS, chromium
 from tests.browser.visits import Visit
+from tests.conftest import running_service
 
 AXE = "axe-core@4"
 
@@ -27,6 +29,16 @@ def browser() -> Iterator[Browser]:
         opened = playwright.chromium.launch(executable_path=executable, args=FLAGS)
         yield opened
         opened.close()
+
+
+@pytest.fixture(scope="package")
+def service_url() -> Iterator[str]:
+    """Serve with a queue that a person cannot fill, so that a slow machine refuses nothing.
+
+    With the usual queue, requests that the page cancelled may still hold its places.
+    """
+    with running_service(Settings(queue_length=64)) as url:
+        yield url
 
 
 @pytest.fixture

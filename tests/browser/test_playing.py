@@ -190,3 +190,46 @@ def test_a_newer_request_cancels_the_older(visit):
     visit.answered()
     answer = httpx.post(f"{visit.url}/schedule", json=held[-1].request.post_data_json).json()
     assert visit.devices() == answer["active"]
+
+
+def test_the_curve_comes_after_the_schedules(visit):
+    """Together they would need more places than the service's queue has, and be refused."""
+    page = visit.open("", ("first", "second"))
+    held, curves = [], []
+    page.route("**/schedule", lambda route: held.append(route))
+    page.on("request", lambda sent: curves.append(sent.url.split("/schedule/")[1:]))
+    page.locator("#new-fading").click()
+    page.wait_for_timeout(400)
+    assert len(held) == 2
+    assert [found for found in curves if found] == []
+    with page.expect_response("**/schedule/batch"):
+        for route in held:
+            route.continue_()
+
+
+def test_a_full_queue_is_asked_again_without_a_word(visit):
+    """The next request may find the places of those that the page has just cancelled."""
+    visit.expect(f"{REFUSED} 503")
+    page = visit.open("second=")
+    refused = []
+
+    def refuse_once(route):
+        if refused:
+            route.continue_()
+            return
+        refused.append(route)
+        problem = {"title": "Full", "detail": "Try again.", "retryable": True}
+        route.fulfill(status=503, json=problem, headers={"Retry-After": "1"})
+
+    page.route("**/schedule", refuse_once)
+    page.evaluate(
+        """() => {
+          window.shown = [];
+          const error = document.querySelector("[data-panel=first] .error");
+          new MutationObserver(() => shown.push(error.hidden)).observe(error, {attributes: true});
+        }"""
+    )
+    page.locator("#new-fading").click()
+    visit.answered()
+    assert len(refused) == 1
+    assert False not in page.evaluate("shown")

@@ -12,9 +12,23 @@ _DUAL = "tests/scheduling/test_dual_steps.py"
 
 MUTANTS = [
     *mutants(
-        f"{_FOLDER}/eigen.py",
+        f"{_FOLDER}/factor.py",
         _EIGEN,
         ("a factorisation always succeeds", "if not pivot > 0.0:", "if pivot == 0.0:"),
+    ),
+    *mutants(
+        f"{_FOLDER}/eigen.py",
+        _EIGEN,
+        (
+            "refines to any eigenvector",
+            "if not factor_below(lower, shift, lower):",
+            "if not factor_below(lower, shift + trace, lower):",
+        ),
+        (
+            "the guess decides among principal vectors",
+            "        principal_eigenvector(matrix, vector, work)\n        guess[:] = vector",
+            "        vector[:] = guess\n        principal_eigenvector(matrix, vector, work)",
+        ),
         (
             "any eigenvector will do",
             "if converged and is_principal:",
@@ -169,6 +183,11 @@ MUTANTS = [
     *mutants(
         f"{_FOLDER}/pursuit.py",
         _PURSUIT,
+        (
+            "a matrix is taken for the other one",
+            "weights[turn], peaks[turn] = weights[last], peaks[last]",
+            "peaks[turn] = peaks[last]",
+        ),
         (
             "a tie goes to the highest index",
             "violation > largest + EQUAL_VIOLATIONS * required[k]",

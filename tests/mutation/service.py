@@ -19,9 +19,9 @@ MUTANTS = [
             f"{_EXECUTION}::test_only_short_solves_run_on_the_loop",
         ),
         (
-            "the limit of short solves is excluded",
-            "entries <= self.inline_entries",
-            "entries < self.inline_entries",
+            "a batch counts as one solve",
+            "outline.rounds * each",
+            "each",
             f"{_EXECUTION}::test_only_short_solves_run_on_the_loop",
         ),
         (
@@ -50,17 +50,31 @@ MUTANTS = [
         ),
     ),
     *mutants(
+        "app/api/shedding.py",
+        "tests/api/test_shedding.py",
+        (
+            "the body is lost on the way",
+            "_again(message, receive)",
+            "receive",
+        ),
+        (
+            "polishing counts as short",
+            'not (body.get("polish") or body.get("bound"))',
+            'not body.get("bound")',
+        ),
+    ),
+    *mutants(
         "app/lanes.py",
         "tests/test_lanes.py",
         (
             "one more waits than may",
-            "self._waiting.values())) >= self._queue_length:",
-            "self._waiting.values())) > self._queue_length:",
+            "self._waiting.values())) >= self._queue_length",
+            "self._waiting.values())) > self._queue_length",
         ),
         (
             "everybody makes room for anybody",
-            "if self._load(busiest) <= self._load(client) + 1:",
-            "if busiest == client:",
+            "self._load(self._busiest(client)) <= self._load(client) + 1",
+            "self._busiest(client) == client",
         ),
         (
             "the busiest goes first",

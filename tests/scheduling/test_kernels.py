@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from app.scheduling.kernels.eigen import principal_eigenvector
+from app.scheduling.kernels.eigen import principal_eigenvector, principal_near, refine, work_space
+from app.scheduling.kernels.factor import factor_below, solve_factored
 from app.scheduling.kernels.gram import aligned_sum, reweigh
 from lab.channels import iid_channels, random_unitary
 
@@ -13,8 +14,7 @@ def principal(matrix, start):
     size = len(vector)
     # Only the lower triangle may be read.
     lower_only = np.tril(matrix) + np.triu(np.full((size, size), 1e9), 1)
-    work = np.empty((size, size), complex), np.empty(size, complex), np.empty(size, complex)
-    principal_eigenvector(lower_only.astype(complex), vector, *work)
+    principal_eigenvector(lower_only.astype(complex), vector, work_space(size))
     return vector
 
 
@@ -56,6 +56,66 @@ def test_repeated_eigenvalue_gives_the_closest_principal_vector():
     expected = basis[:, :3] @ (basis[:, :3].conj().T @ start)
     vector = principal(matrix, start)
     assert abs(np.vdot(expected, vector)) == pytest.approx(np.linalg.norm(expected), rel=1e-9)
+
+
+def unit(vector):
+    return np.array(vector, complex) / np.linalg.norm(vector)
+
+
+@pytest.mark.parametrize("size", [1, 2, 9, 16, 33, 64])
+@pytest.mark.parametrize("scale", [1e-40, 1.0, 1e40])
+def test_refines_a_vector_that_is_close(size, scale):
+    rng = np.random.default_rng(size)
+    for distance in (0.0, 1e-9, 1e-3, 0.1):
+        columns = iid_channels(rng, size, 2 * size) * np.linspace(0.5, 2, 2 * size)
+        matrix = columns @ columns.conj().T * scale
+        expected = np.linalg.eigh(matrix)[1][:, -1]
+        vector = unit(expected + distance * unit(iid_channels(rng, size, 1)[:, 0]))
+        assert refine(np.tril(matrix), vector, work_space(size))
+        assert abs(np.vdot(expected, vector)) == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("largest", [2.0, 1.01, 1 + 1e-5, 1.0, 1 - 1e-7])
+def test_does_not_refine_an_eigenvector_that_is_not_the_only_principal_one(largest):
+    rng = np.random.default_rng(12)
+    basis = random_unitary(rng, 12)
+    matrix = basis @ np.diag([1.0, largest, *np.linspace(0, 0.5, 10)]) @ basis.conj().T
+    for other in (0.0, 1e-6, 1e-3):
+        vector = unit(basis[:, 0] + other * basis[:, 1])
+        assert not refine(matrix, vector, work_space(12))
+
+
+@pytest.mark.parametrize("size", [6, 20])
+def test_a_guess_does_not_change_the_result(size):
+    rng = np.random.default_rng(13)
+    basis = random_unitary(rng, size)
+    for values in ([2, 2, 2], [2, 1.9, 1.9], [2, 1.7, 0.5]):
+        rest = np.linspace(0, 0.5, size - 3)
+        matrix = basis @ np.diag([*values, *rest]) @ basis.conj().T
+        start = unit(iid_channels(rng, size, 1)[:, 0])
+        expected = principal(matrix, start)
+        for guess in (basis[:, 0], basis[:, 1], unit(basis[:, 0] + 0.01 * start), start):
+            vector, guess = start.copy(), np.array(guess)
+            principal_near(matrix, vector, guess, work_space(size))
+            np.testing.assert_allclose(vector, expected, atol=1e-8)
+            np.testing.assert_array_equal(guess, vector)
+
+
+@pytest.mark.parametrize("size", [1, 3, 16, 17, 21, 40])
+def test_factor_solves_and_tells_whether_it_is_definite(size):
+    rng = np.random.default_rng(14)
+    columns = iid_channels(rng, size, 2 * size)
+    matrix = columns @ columns.conj().T
+    values = np.linalg.eigvalsh(matrix)
+    shift = values[-1] * 1.1
+    factor = np.full((size, size), np.nan, complex)
+    assert factor_below(np.tril(matrix), shift, factor)
+    vector = iid_channels(rng, size, 1)[:, 0]
+    solution = vector.copy()
+    solve_factored(factor, solution)
+    np.testing.assert_allclose(shift * solution - matrix @ solution, vector, atol=1e-10)
+    for low in (values[-1] * (1 - 1e-9), values[0] * (1 - 1e-9), -1.0):
+        assert not factor_below(np.tril(matrix), low, factor)
 
 
 def test_zero_matrix_keeps_the_start():

@@ -39,7 +39,9 @@ def test_agrees_with_plain_svd_on_random_problems(search):
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-@pytest.mark.parametrize(("antennas", "devices", "gamma_db"), [(16, 60, 0), (32, 80, 3)])
+@pytest.mark.parametrize(
+    ("antennas", "devices", "gamma_db"), [(16, 60, 0), (32, 80, 3), (12, 150, 3)]
+)
 def test_agrees_with_plain_svd_on_large_problems(search, antennas, devices, gamma_db):
     rng = np.random.default_rng(21)
     for _ in range(5):

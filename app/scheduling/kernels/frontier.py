@@ -28,7 +28,8 @@ from app.scheduling.kernels.dual import (
     kick,
     one_round,
 )
-from app.scheduling.kernels.eigen import scaled, squared_norm
+from app.scheduling.kernels.eigen import squared_norm
+from app.scheduling.kernels.factor import scaled
 from app.scheduling.kernels.gram import by_device
 from app.scheduling.kernels.least_norm import minimise_norm, response
 from app.scheduling.types import ComplexArray, MaskArray, RealArray

@@ -27,7 +27,7 @@ import math
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.eigen import factor_below, scaled, solve_factored
+from app.scheduling.kernels.factor import factor_below, scaled, solve_factored
 from app.scheduling.kernels.gram import add_outer
 from app.scheduling.types import ComplexArray, RealArray
 
@@ -53,7 +53,6 @@ def _barrier(
     level: float,
     barrier: float,
     lower: ComplexArray,
-    column: ComplexArray,
 ) -> float:
     """Return the dual objective with its barrier, -∞ outside; factor M into ``lower``."""
     devices, antennas = rows.shape
@@ -67,7 +66,7 @@ def _barrier(
     total = -linear
     for k in range(devices):
         add_outer(total, rows[k], multipliers[k])
-    if not factor_below(total, -level, lower, column):
+    if not factor_below(total, -level, lower):
         return -math.inf
     for n in range(antennas):
         value -= barrier * math.log(lower[n, n].real)
@@ -177,7 +176,6 @@ def solve_lifted(
     """
     devices, antennas = rows.shape
     lower = np.empty((antennas, antennas), np.complex128)
-    column = np.empty(antennas, np.complex128)
     inverse = np.empty((antennas, antennas), np.complex128)
     hessian = np.empty((devices + 1, devices + 1))
     gradient = np.empty(devices + 1)
@@ -192,7 +190,7 @@ def solve_lifted(
         level -= multipliers[k] * size
     most = 1.0 + np.sum(weights[weights < math.inf]) + 1e-6
     barrier = 1.0
-    value = _barrier(rows, weights, linear, multipliers, level, barrier, lower, column)
+    value = _barrier(rows, weights, linear, multipliers, level, barrier, lower)
     status = FAILED
     for _ in range(_MAX_STEPS):
         if level + np.sum(multipliers) > most:
@@ -208,14 +206,14 @@ def solve_lifted(
                 status = SOLVED
                 break
             barrier *= _SHRINK
-            value = _barrier(rows, weights, linear, multipliers, level, barrier, lower, column)
+            value = _barrier(rows, weights, linear, multipliers, level, barrier, lower)
             continue
         step = _longest_step(multipliers, weights, direction)
         improved = -math.inf
         while step > 1e-10:
             trial = multipliers + step * direction[:devices]
             trial_level = level + step * float(direction[devices])
-            improved = _barrier(rows, weights, linear, trial, trial_level, barrier, lower, column)
+            improved = _barrier(rows, weights, linear, trial, trial_level, barrier, lower)
             # Close to the path Newton's step needs no check, which rounding might fail.
             needed = 0.01 * step * barrier * decrement if decrement >= _CENTRED else -math.inf
             if improved > -math.inf and improved >= value + needed:

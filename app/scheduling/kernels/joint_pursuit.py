@@ -7,15 +7,15 @@ principal receiver of the weighted channels, it alternates between the receiver 
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.eigen import principal_eigenvector
+from app.scheduling.kernels.eigen import principal_eigenvector, work_space
 from app.scheduling.kernels.gram import aligned_sum, by_device, gains, reweigh
 from app.scheduling.kernels.pursuit import is_served, most_violated, subset_cutting
 from app.scheduling.kernels.surface import (
     Surface,
     tuned_channels,
     update_phases,
-    work_space,
 )
+from app.scheduling.kernels.surface import work_space as surface_work_space
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 CONVERGED = 1e-3
@@ -54,12 +54,10 @@ def joint_pursuit(
     receiver (N,), scheduled devices (K,), number of iterations, total number of alternations.
     """
     antennas, devices = surface.direct_real.shape
-    responses = work_space(surface)
+    responses = surface_work_space(surface)
     rows = by_device(tuned_channels(surface, phases))
     gram = np.zeros((antennas, antennas), np.complex128)
-    lower = np.empty((antennas, antennas), np.complex128)
-    column = np.empty(antennas, np.complex128)
-    product = np.empty(antennas, np.complex128)
+    work = work_space(antennas)
     weights = np.zeros(devices)
     new_weights = np.ones(devices)
     gain = np.empty(devices)
@@ -74,7 +72,7 @@ def joint_pursuit(
         for _ in range(MAX_ALTERNATIONS):
             alternations += 1
             peak = reweigh(gram, rows, weights, new_weights, peak)
-            principal_eigenvector(gram, receiver, lower, column, product)
+            principal_eigenvector(gram, receiver, work)
             value, moved = update_phases(policy, surface, new_weights, receiver, phases, responses)
             if not moved:
                 break

@@ -28,7 +28,8 @@ import math
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.eigen import scaled, squared_norm
+from app.scheduling.kernels.eigen import squared_norm
+from app.scheduling.kernels.factor import scaled
 from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray
 
 SWEEPS = 2

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.eigen import factor_below, solve_factored
+from app.scheduling.kernels.factor import factor_below, solve_factored
 from app.scheduling.kernels.node_bound import CUT, GAIN, NU, PATH, SIGMA, TAU, Terms
 from app.scheduling.types import ComplexArray, RealArray
 
@@ -27,11 +27,10 @@ _ROOM = 0.1
 
 
 class Space(NamedTuple):
-    """Work space: P and its factor (n, n), a column (n,), and its inverse Y (n, n)."""
+    """Work space: P, its factor and its inverse Y (n, n)."""
 
     matrix: ComplexArray
     lower: ComplexArray
-    column: ComplexArray
     inverse: ComplexArray
 
 
@@ -112,7 +111,7 @@ def barrier(rows: ComplexArray, terms: Terms, y: RealArray, path: float, space: 
             factor = complex(terms.cross[i].real * y[i], terms.cross[i].imag * y[i])
             for n in range(antennas):
                 negative[n + 1, 0] -= factor * rows[k, n]
-    if not factor_below(negative, 0.0, space.lower, space.column):
+    if not factor_below(negative, 0.0, space.lower):
         return math.inf
     for n in range(antennas + 1):
         value += math.log(space.lower[n, n].real)

@@ -134,7 +134,6 @@ def relax(
     space = Space(
         np.empty(shape, np.complex128),
         np.empty(shape, np.complex128),
-        np.empty(antennas + 1, np.complex128),
         np.empty(shape, np.complex128),
     )
     y, trial = np.empty(count + 2), np.empty(count + 2)

@@ -8,13 +8,16 @@ device has the largest, so the loops work with :math:`q_k - |h_k^H c|^2`, the *v
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.eigen import principal_eigenvector
+from app.scheduling.kernels.eigen import principal_eigenvector, principal_near, work_space
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE
-from app.scheduling.kernels.gram import aligned_sum, by_device, gains, reweigh
+from app.scheduling.kernels.gram import aligned_sum, by_device, reweigh
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 EQUAL_VIOLATIONS = SERVED_TOLERANCE
 """Violations closer than this share of the required gain are equal: the lowest index wins."""
+
+FEW = 6
+"""Up to so many changes of weights, the last Gram matrix is updated in place."""
 
 
 @compiled
@@ -62,17 +65,39 @@ def least_violated(gain: RealArray, required: RealArray, taken: MaskArray) -> in
 
 
 @compiled
+def gains(
+    channels: ComplexArray, receiver: ComplexArray, responses: ComplexArray, into: RealArray
+) -> None:
+    """Write h_kᴴc of every device into ``responses``, and |h_kᴴc|² into ``into``."""
+    antennas, devices = channels.shape
+    responses[:] = 0.0
+    for n in range(antennas):
+        entry = receiver[n]
+        for k in range(devices):
+            responses[k] += channels[n, k].conjugate() * entry
+    for k in range(devices):
+        into[k] = responses[k].real * responses[k].real + responses[k].imag * responses[k].imag
+
+
+@compiled
+def changes(old: RealArray, new: RealArray) -> int:
+    """Return how many weights differ."""
+    count = 0
+    for k in range(old.shape[0]):
+        count += old[k] != new[k]
+    return count
+
+
+@compiled
 def principal_receiver(channels: ComplexArray) -> ComplexArray:
     """Return the principal left singular vector (N,) of the (N, K) channels."""
     antennas, devices = channels.shape
     rows = by_device(channels)
     gram = np.zeros((antennas, antennas), np.complex128)
-    lower = np.empty((antennas, antennas), np.complex128)
-    column = np.empty(antennas, np.complex128)
-    product = np.empty(antennas, np.complex128)
+    work = work_space(antennas)
     receiver = aligned_sum(rows)
     reweigh(gram, rows, np.zeros(devices), np.ones(devices), 0.0)
-    principal_eigenvector(gram, receiver, lower, column, product)
+    principal_eigenvector(gram, receiver, work)
     return receiver
 
 
@@ -109,24 +134,34 @@ def backward_pursuit(
     """
     antennas, devices = channels.shape
     rows = by_device(channels)
-    gram = np.zeros((antennas, antennas), np.complex128)
-    lower = np.empty((antennas, antennas), np.complex128)
-    column = np.empty(antennas, np.complex128)
-    product = np.empty(antennas, np.complex128)
-    weights = np.zeros(devices)
+    work = work_space(antennas)
+    # Two of each: weights tend to swing between two sets, and then the matrix before the last is
+    # closer to the next one than the last is.
+    grams = np.zeros((2, antennas, antennas), np.complex128)
+    guesses = np.empty((2, antennas), np.complex128)
+    weights = np.zeros((2, devices))
+    peaks = np.zeros(2)
+    responses = np.empty(devices, np.complex128)
     new_weights = values.copy()
     gain = np.empty(devices)
     remaining = np.ones(devices, np.bool_)
     returned = np.zeros(devices, np.bool_)
     receiver = aligned_sum(rows)
-    peak = 0.0
+    guesses[0] = receiver
+    turn = 0
     count = devices
     iterations = 0
     while count > 0 and not stop[0]:
         iterations += 1
-        peak = reweigh(gram, rows, weights, new_weights, peak)
-        principal_eigenvector(gram, receiver, lower, column, product)
-        gains(rows, receiver, gain)
+        changed = changes(weights[turn], new_weights)
+        if changed > FEW and iterations > 1:
+            last, turn = turn, 1 - turn
+            if changes(weights[turn], new_weights) > changed:
+                grams[turn], guesses[turn] = grams[last], guesses[last]
+                weights[turn], peaks[turn] = weights[last], peaks[last]
+        peaks[turn] = reweigh(grams[turn], rows, weights[turn], new_weights, peaks[turn])
+        principal_near(grams[turn], receiver, guesses[turn], work)
+        gains(channels, receiver, responses, gain)
         worst = most_violated(gain, required, remaining)
         if worst < 0:
             if bidirectional:
@@ -164,12 +199,11 @@ def forward_pursuit(
     antennas, devices = channels.shape
     rows = by_device(channels)
     gram = np.zeros((antennas, antennas), np.complex128)
-    lower = np.empty((antennas, antennas), np.complex128)
-    column = np.empty(antennas, np.complex128)
-    product = np.empty(antennas, np.complex128)
+    work = work_space(antennas)
     weights = np.zeros(devices)
     new_weights = np.zeros(devices)
     gain = np.empty(devices)
+    responses = np.empty(devices, np.complex128)
     taken = np.zeros(devices, np.bool_)
     served = np.zeros(devices, np.bool_)
     best = aligned_sum(rows)
@@ -192,8 +226,8 @@ def forward_pursuit(
         taken[candidate] = True
         iterations += 1
         peak = reweigh(gram, rows, weights, new_weights, peak)
-        principal_eigenvector(gram, receiver, lower, column, product)
-        gains(rows, receiver, gain)
+        principal_eigenvector(gram, receiver, work)
+        gains(channels, receiver, responses, gain)
         if most_violated(gain, required, taken) >= 0:
             break
         best[:] = receiver

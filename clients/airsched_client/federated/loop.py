@@ -112,6 +112,8 @@ class Setting:
         )
         self.weights: Real = aggregation_weights([part.size for part in self._parts])
 
+    # Noise can make a model diverge until it overflows; that is a result, not an error.
+    @np.errstate(over="ignore", invalid="ignore")
     def round(
         self,
         run: Run,
@@ -121,18 +123,6 @@ class Setting:
         patience: Patience,
     ) -> tuple[Real, Record]:
         """Return the next global model, and the record of the round."""
-        # Noise can make a model diverge until it overflows; that is a result, not an error.
-        with np.errstate(over="ignore", invalid="ignore"):
-            return self._round(run, model, before, scheduler, patience)
-
-    def _round(
-        self,
-        run: Run,
-        model: Real,
-        before: Sequence[Record],
-        scheduler: SchedulerClient,
-        patience: Patience,
-    ) -> tuple[Real, Record]:
         number = len(before)
         losses = [np.inf if record.loss is None else record.loss for record in before]
         expected = measured = None

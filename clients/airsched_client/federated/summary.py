@@ -57,11 +57,17 @@ class Summary:
     difference_error: float = 0.0
 
 
-def summarise(records: Sequence[Record]) -> list[Summary]:
-    """Return a summary of every policy and tolerance, in the order of the runs."""
+def summarise(records: Sequence[Record], perfect: str = PERFECT) -> list[Summary]:
+    """Return a summary of every policy and tolerance, in the order of the runs.
+
+    Parameters
+    ----------
+    perfect
+        The policy in the role of ``perfect``.
+    """
     last = max((record.round for record in records), default=0)
     final = {record.run: record for record in records if record.round == last}
-    reference = first_scheduled(records)
+    reference = first_scheduled(records, perfect)
     summaries = []
     for policy, gamma_db in dict.fromkeys((run.policy, run.gamma_db) for run in final):
         ends = [end for run, end in final.items() if run[:2] == (policy, gamma_db)]
@@ -70,14 +76,14 @@ def summarise(records: Sequence[Record]) -> list[Summary]:
         losses = [end.loss for end in ends if end.loss is not None]
         errors = [r.measured_error for r in rounds if r.measured_error is not None]
         ratios = [
-            end.accuracy / perfect.accuracy
+            end.accuracy / best.accuracy
             for end in ends
-            if (perfect := final.get(end.run._replace(policy=PERFECT, gamma_db=None)))
+            if (best := final.get(end.run._replace(policy=perfect, gamma_db=None)))
         ]
         differences = [
             end.accuracy - other.accuracy
             for end in ends
-            if policy not in (PERFECT, reference)
+            if policy not in (perfect, reference)
             and (other := _counterpart(end.run, reference, final))
         ]
         summaries.append(
@@ -99,9 +105,9 @@ def summarise(records: Sequence[Record]) -> list[Summary]:
     return summaries
 
 
-def first_scheduled(records: Sequence[Record]) -> str | None:
+def first_scheduled(records: Sequence[Record], perfect: str = PERFECT) -> str | None:
     """Return the first policy but ``perfect``, to which the others are compared."""
-    return next((record.policy for record in records if record.policy != PERFECT), None)
+    return next((record.policy for record in records if record.policy != perfect), None)
 
 
 def _counterpart(run: Run, policy: str | None, final: Mapping[Run, Record]) -> Record | None:

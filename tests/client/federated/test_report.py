@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
@@ -47,6 +48,13 @@ def test_summary_is_as_defined():
     # Ratios on the same seed, then the mean of 0.5 and 0.9.
     assert sdr.efficiency == pytest.approx(0.7)
     assert sdr.efficiency_error == pytest.approx(0.2)
+
+
+def test_another_policy_can_be_the_perfect_one():
+    renamed = [replace(r, policy="fedavg") if r.policy == "perfect" else r for r in RECORDS]
+    plain, sdr = summarise(renamed, perfect="fedavg")
+    assert (plain.policy, plain.efficiency, plain.difference) == ("fedavg", 1, None)
+    assert sdr == summarise(RECORDS)[1]
 
 
 def test_summary_without_reference_or_with_overflow():

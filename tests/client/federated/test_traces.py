@@ -1,6 +1,7 @@
 """Traces: what is read, what is refused, and that the loop plays them."""
 
 import itertools
+import sys
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from airsched_client.federated.loop import Setting, compare
 from airsched_client.federated.tasks import build
 from airsched_client.federated.traces import Trace
 from airsched_client.federated.traces.__main__ import least_gammas, main
-from tests.pages import ROOT
+from tests.pages import BLOCKS, ROOT
 
 RECORDED = ROOT / "examples" / "sionna" / "umi.npz"
 ROUNDS, ANTENNAS, DEVICES = 7, 3, 5
@@ -234,3 +235,36 @@ def test_an_experiment_with_another_number_of_devices_is_refused(path, tmp_path)
     wrong = experiment(path, network=NetworkParameters(4, ANTENNAS))
     with pytest.raises(ValueError, match="has 5 devices, the experiment 4"):
         compare(wrong, None, tmp_path)
+
+
+class DeepMimo:
+    """As much of DeepMIMO as the documented conversion uses."""
+
+    n_ue = 30
+
+    def load(self, scenario):
+        return self
+
+    def ChannelParameters(self, bs_antenna, ofdm):
+        return bs_antenna["shape"], ofdm["selected_subcarriers"]
+
+    def compute_channels(self, parameters):
+        (antennas, one), subcarriers = parameters
+        self.channels = made_up(shape=(self.n_ue, 2, antennas * one, len(subcarriers)))
+        self.channels[::3] = np.nan
+        return self.channels
+
+
+def test_the_documented_conversion_from_deepmimo(path, monkeypatch):
+    (block,) = (block for block in BLOCKS if "import deepmimo" in block.text)
+    fake = DeepMimo()
+    monkeypatch.setitem(sys.modules, "deepmimo", fake)
+    monkeypatch.chdir(path.parent)
+    found = {}
+    exec(compile(block.text, str(block), "exec"), found)
+    trace = Trace.open(path)
+    assert trace.channels.shape == (64, 6, 20)
+    for k, user in enumerate(found["users"]):
+        expected = np.zeros((64, 6)) if user % 3 == 0 else fake.channels[user, 0].T
+        np.testing.assert_allclose(trace.channels[:, :, k], expected, rtol=1e-6)
+    assert (trace.power, trace.noise_variance) == (0.2, 1e-13)

@@ -1,6 +1,8 @@
 """Flower with the strategy does what the project's own loop does, bit for bit."""
 
 import json
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ import pytest
 pytest.importorskip("flwr", reason="needs Flower: `make check-flower` runs it")
 
 from flwr.app import Context, RecordDict
+from threadpoolctl import threadpool_limits
 
 from airsched_client.federated.channels import NetworkParameters
 from airsched_client.federated.experiment import Experiment
@@ -37,12 +40,12 @@ def run_app(scheduler_url, output, policies, **config):
     return [json.loads(line) for line in output.read_text().splitlines()]
 
 
-def assert_same(lines, records, rel=0.0):
+def assert_same(lines, records):
     assert len(lines) == len(records) == ROUNDS
     for line, record in zip(lines, records, strict=True):
         assert line["active"] == list(record.active)
         for name in ("computation_error", "measured_error", "accuracy", "loss"):
-            assert line[name] == pytest.approx(getattr(record, name), rel=rel, abs=0.0), name
+            assert line[name] == getattr(record, name), name
 
 
 @pytest.mark.parametrize(
@@ -77,9 +80,26 @@ def test_the_strategy_gives_the_results_of_the_loop(
 
 
 @pytest.mark.slow
-def test_the_simulation_engine_gives_the_results_of_the_loop(service_url, scheduler, tmp_path):
-    """On Ray, as `flwr run` starts it: to rounding, because BLAS has another number of threads."""
+def test_the_simulation_engine_gives_the_results_of_the_loop(
+    service_url, scheduler, tmp_path, monkeypatch
+):
+    """On Ray, as `flwr run` starts it, although a cluster that has ended left its address."""
     output = tmp_path / "flower.jsonl"
+    # Not in `tmp_path`: the paths of Ray's sockets may have 107 characters only.
+    with tempfile.TemporaryDirectory(prefix="ray-") as folder:
+        monkeypatch.setenv("RAY_TMPDIR", folder)
+        left = Path(folder) / "ray" / "ray_current_cluster"
+        left.parent.mkdir()
+        left.write_text("127.0.0.1:1")
+        run_engine(service_url, output)
+    experiment = Experiment(policies=("dual_pursuit",), seeds=(1,), rounds=ROUNDS)
+    # As the engine: with another number of threads, OpenBLAS adds in another order.
+    with threadpool_limits(1):
+        records = compare(experiment, scheduler, tmp_path / "loop")
+    assert_same([json.loads(line) for line in output.read_text().splitlines()], records)
+
+
+def run_engine(service_url, output):
     with running_engine() as engine:
         engine.run(
             DEVICES,
@@ -89,9 +109,6 @@ def test_the_simulation_engine_gives_the_results_of_the_loop(service_url, schedu
             seed=1,
             output=str(output),
         )
-    experiment = Experiment(policies=("dual_pursuit",), seeds=(1,), rounds=ROUNDS)
-    records = compare(experiment, scheduler, tmp_path / "loop")
-    assert_same([json.loads(line) for line in output.read_text().splitlines()], records, rel=1e-9)
 
 
 def test_plain_fedavg_gives_the_results_of_perfect(service_url, scheduler, tmp_path):

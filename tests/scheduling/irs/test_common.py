@@ -9,6 +9,8 @@ import pytest
 from app.scheduling import IRS_SCHEDULERS, Context, IrsProblem, solve, verify
 from lab.channels import iid_channels
 from lab.problems import random_irs_problem
+from tests.scheduling.formulas import assert_formulas_hold
+from tests.scheduling.irs.problems import surface_problem
 
 VARIANTS = [
     pytest.param(name, parameters, id=f"{name}-{'-'.join(map(str, vars(parameters).values()))}")
@@ -18,20 +20,8 @@ VARIANTS = [
 every_scheduler = pytest.mark.parametrize(("name", "parameters"), VARIANTS)
 
 
-def surface_problem(rng, gamma_db=-6, elements=8, **fixed):
-    return IrsProblem(
-        iid_channels(rng, 4, 10),
-        iid_channels(rng, 4, elements),
-        iid_channels(rng, elements, 10) / np.sqrt(elements),
-        np.ones(10),
-        10 ** (gamma_db / 10),
-        **fixed,
-    )
-
-
 @every_scheduler
 def test_formulas_hold_on_the_tuned_channel(name, parameters):
-    """Recomputed here with scalars, one device at a time, from the request's numbers alone."""
     rng = np.random.default_rng(1)
     served_somebody = 0
     for _ in range(30):
@@ -46,34 +36,16 @@ def test_formulas_hold_on_the_tuned_channel(name, parameters):
                 assert np.abs(turns - np.round(turns)).max() <= 1e-9
         else:
             assert not schedule.phases.any()
-        active = schedule.active.tolist()
-        assert active == sorted(set(active))
-        for k in set(range(problem.devices)) - set(active):
-            assert schedule.transmit_scalars[k] == 0
-        assert schedule.feasible == bool(active)
-        if not active:
-            assert schedule.receiver is None
-            continue
-        served_somebody += 1
-        c = schedule.receiver
-        assert np.linalg.norm(c) == pytest.approx(1, rel=1e-9)
-        ratios = []
-        for k in active:
-            h = problem.direct[:, k].copy()
-            for m in range(problem.elements):
-                h += problem.irs_to_server[:, m] * schedule.phases[m] * problem.devices_to_irs[m, k]
-            phi = problem.weights[k]
-            gain = abs(np.vdot(h, c)) ** 2
-            ratios.append(gain / phi**2)
-            assert phi**2 <= problem.gamma * gain * (1 + 1e-8)
-            psi = schedule.transmit_scalars[k]
-            assert abs(psi) ** 2 <= problem.power * (1 + 1e-8)
-            received = np.vdot(c, h) * psi / np.sqrt(schedule.power_factor)
-            assert received == pytest.approx(phi, rel=1e-7)
-        assert schedule.power_factor == pytest.approx(problem.power * min(ratios), rel=1e-8)
-        error = problem.noise_variance / problem.power / min(ratios)
-        assert schedule.computation_error == pytest.approx(error, rel=1e-8)
+        tuned = [tuned_channel(problem, schedule.phases, k) for k in range(problem.devices)]
+        served_somebody += assert_formulas_hold(problem, schedule, tuned)
     assert served_somebody > 15
+
+
+def tuned_channel(problem, phases, k):
+    h = problem.direct[:, k].copy()
+    for m in range(problem.elements):
+        h += problem.irs_to_server[:, m] * phases[m] * problem.devices_to_irs[m, k]
+    return h
 
 
 @every_scheduler

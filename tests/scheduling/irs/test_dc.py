@@ -5,9 +5,10 @@ import warnings
 import numpy as np
 import pytest
 
-from app.scheduling import InvalidProblemError, IrsProblem, solve
+from app.scheduling import InvalidProblemError, solve
 from app.scheduling.irs.lifted_phases import GAP, lifted_phases
 from lab.channels import iid_channels
+from tests.scheduling.irs.problems import surface_problem
 
 
 def reference_value(rows, weights, linear):
@@ -44,21 +45,11 @@ def test_programme_agrees_with_a_general_solver(elements, devices, scale):
     assert value == pytest.approx(reference_value(rows, weights, linear), abs=2 * GAP)
 
 
-def problem_of(rng, gamma_db=-5, elements=8):
-    return IrsProblem(
-        iid_channels(rng, 4, 10),
-        iid_channels(rng, 4, elements),
-        iid_channels(rng, elements, 10) / np.sqrt(elements),
-        np.ones(10),
-        10 ** (gamma_db / 10),
-    )
-
-
 def test_alternating_is_never_worse_than_the_receiver_alone_and_better_on_average():
     rng = np.random.default_rng(111)
     gained = 0
     for _ in range(8):
-        problem = problem_of(rng)
+        problem = surface_problem(rng, -5)
         tuned = solve(problem, "dc").active.size
         untuned = solve(problem.tuned(problem.start()), "dc").active.size
         assert tuned >= untuned
@@ -68,7 +59,7 @@ def test_alternating_is_never_worse_than_the_receiver_alone_and_better_on_averag
 
 def test_dual_pursuit_schedules_at_least_as_many_on_average():
     rng = np.random.default_rng(112)
-    problems = [problem_of(rng, gamma_db) for gamma_db in (-12, -9, -6, -3) for _ in range(4)]
+    problems = [surface_problem(rng, gamma_db) for gamma_db in (-12, -9, -6, -3) for _ in range(4)]
     dual = sum(solve(problem, "dual_pursuit").active.size for problem in problems)
     assert dual >= sum(solve(problem, "dc").active.size for problem in problems)
 
@@ -76,4 +67,4 @@ def test_dual_pursuit_schedules_at_least_as_many_on_average():
 def test_size_is_limited():
     rng = np.random.default_rng(113)
     with pytest.raises(InvalidProblemError, match="dc takes at most 128 elements, not 129"):
-        solve(problem_of(rng, elements=129), "dc")
+        solve(surface_problem(rng, elements=129), "dc")

@@ -11,6 +11,7 @@ from app.scheduling.irs.schedulers.dual_pursuit import IrsDualPursuitParameters
 from app.scheduling.kernels.joint_level import raise_level
 from lab.channels import iid_channels
 from lab.problems import random_irs_problem
+from tests.scheduling.irs.problems import surface_problem
 
 
 def test_never_fewer_than_algorithm_2_or_than_without_tuning_on_any_instance():
@@ -37,13 +38,7 @@ def test_more_than_algorithm_2_at_every_tolerance(gamma_db):
     rng = np.random.default_rng(101)
     dual = pursuit = 0
     for _ in range(8):
-        problem = IrsProblem(
-            iid_channels(rng, 6, 20),
-            iid_channels(rng, 6, 32),
-            iid_channels(rng, 32, 20) / np.sqrt(32),
-            np.ones(20),
-            10 ** (gamma_db / 10),
-        )
+        problem = surface_problem(rng, gamma_db, 32, 6, 20)
         dual += solve(problem, "dual_pursuit").active.size
         pursuit += solve(problem, "matching_pursuit").active.size
     assert dual > pursuit

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.scheduling import Context, DeadlineExceededError, IrsProblem, solve
+from app.scheduling import Context, DeadlineExceededError, solve
 from app.scheduling.irs.phases import PhaseGrid
 from app.scheduling.irs.schedulers.matching_pursuit import IrsMatchingPursuitParameters
-from lab.channels import iid_channels
 from lab.oracles import plain_joint_pursuit
 from lab.problems import random_irs_problem
+from tests.scheduling.irs.problems import surface_problem
 
 
 @pytest.mark.parametrize("policy", ["mm", "bcd"])
@@ -49,13 +49,7 @@ def test_tuning_schedules_more_than_any_of_many_random_phases_on_average(policy)
     rng = np.random.default_rng(81)
     tuned, untuned = 0, 0
     for seed in range(20):
-        problem = IrsProblem(
-            iid_channels(rng, 6, 20),
-            iid_channels(rng, 6, 32),
-            iid_channels(rng, 32, 20) / np.sqrt(32),
-            np.ones(20),
-            10**-0.6,
-        )
+        problem = surface_problem(rng, -6, 32, 6, 20)
         parameters = IrsMatchingPursuitParameters(phase_update=policy)
         tuned += solve(problem, "matching_pursuit", parameters).active.size
         untuned += max(

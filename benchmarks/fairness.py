@@ -1,0 +1,92 @@
+"""What a light client notices of a heavy one: latency alone, and beside :func:`hogging`.
+
+The light client asks from an address of its own, one request at a time with a pause after each.
+"""
+
+import threading
+import time
+from collections import Counter
+
+import httpx
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from benchmarks.service import MSGPACK, schedule_body
+from lab.attacks import BYSTANDER, hogging
+from lab.service import running_command
+
+ROUNDS = 3
+SECONDS = 4.0
+PAUSE_SECONDS = 0.01
+ASKED = (("matching_pursuit", 6, 20), ("dual_pursuit", 6, 20), ("dual_pursuit", 16, 100))
+
+
+def main() -> None:
+    table = Table(
+        "light client",
+        "K / N",
+        "alone: median, p95 [ms]",
+        "beside: median, p95 [ms]",
+        "p95 over alone",
+        "refused",
+        "heavy client",
+        title=f"a light client beside one with six connections of large rounds, {ROUNDS} rounds",
+    )
+    for algorithm, antennas, devices in track(ASKED, "fairness", transient=True):
+        body = schedule_body(antennas, devices, MSGPACK, algorithm=algorithm)
+        alone, beside, refused, heavy = [], [], 0, Counter[int | str]()
+        with running_command() as (_, address):
+            for _ in range(ROUNDS):
+                latencies, failed = _ask(address, body, SECONDS / 2)
+                alone += latencies
+                refused += failed
+                with _Hogging(address) as hog:
+                    latencies, failed = _ask(address, body, SECONDS - 0.5)
+                beside += latencies
+                refused += failed
+                heavy += hog.statuses
+        table.add_row(
+            algorithm,
+            f"{devices} / {antennas}",
+            f"{np.median(alone):.2f}, {np.percentile(alone, 95):.2f}",
+            f"{np.median(beside):.2f}, {np.percentile(beside, 95):.2f}",
+            f"{np.percentile(beside, 95) / np.percentile(alone, 95):.1f}×",
+            f"{refused} of {len(alone) + len(beside)}",
+            ", ".join(f"{count} × {status}" for status, count in heavy.items()),
+        )
+    Console(width=120).print(table)
+
+
+class _Hogging:
+    """The heavy client, in a thread, until it has ended by itself."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    def __enter__(self) -> "_Hogging":
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+        time.sleep(0.3)
+        return self
+
+    def _run(self) -> None:
+        self.statuses = hogging(self._address)
+
+    def __exit__(self, *raised: object) -> None:
+        self._thread.join()
+
+
+def _ask(address: str, body: bytes, seconds: float) -> tuple[list[float], int]:
+    """Return the milliseconds of every answer, and how many were not 200."""
+    latencies, failed, over = [], 0, time.monotonic() + seconds
+    transport = httpx.HTTPTransport(local_address=BYSTANDER)
+    with httpx.Client(base_url=address, timeout=60, transport=transport) as client:
+        while time.monotonic() < over:
+            started = time.perf_counter()
+            answer = client.post("/schedule", content=body, headers={"Content-Type": MSGPACK})
+            latencies.append((time.perf_counter() - started) * 1e3)
+            failed += answer.status_code != 200
+            time.sleep(PAUSE_SECONDS)
+    return latencies, failed
