@@ -15,6 +15,7 @@ from experiments.figure import Scale
 from experiments.figures import FIGURES
 from experiments.learning import MissingDataError
 from experiments.runner import BACKENDS, Runner, backend
+from experiments.so_far import SoFar
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -23,6 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     if unknown := set(asked.names) - set(FIGURES):
         parser.error(f"no such figure: {', '.join(sorted(unknown))}")
+    if asked.seeds is not None and asked.seeds < 1:
+        parser.error("--seeds must be at least 1")
     output = asked.output or report.folder_of(asked.scale)
     console = Console(stderr=True)
     # As on Ctrl-C: otherwise its services and workers would go on without it.
@@ -30,6 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if asked.redraw:
             _redraw(asked.names, output)
+        elif asked.take:
+            _take(asked.names, asked.take, output)
         else:
             _run(asked, output, console)
     except (ImportError, OSError, ValueError) as error:
@@ -53,8 +58,13 @@ def _run(asked: argparse.Namespace, output: Path, console: Console) -> None:
     for name in names:
         # Before hours of work, not after.
         report.require_no_loss(FIGURES[name], asked.scale, output)
-    runner = Runner(
-        asked.cache, jobs=asked.jobs, data=asked.data, fresh=asked.fresh, console=console
+    runner = (SoFar if asked.so_far else Runner)(
+        asked.cache,
+        jobs=asked.jobs,
+        data=asked.data,
+        seeds=asked.seeds,
+        fresh=asked.fresh,
+        console=console,
     )
     with backend(asked.backend, asked.address):
         for name in names:
@@ -75,6 +85,15 @@ def _redraw(names: Sequence[str], output: Path) -> None:
     report.write(list(FIGURES.values()), output)
 
 
+def _take(names: Sequence[str], folder: Path, output: Path) -> None:
+    there = report.kept([FIGURES[name] for name in names or FIGURES], folder)
+    if missing := set(names) - {figure.name for figure in there}:
+        raise FileNotFoundError(f"{folder} does not hold {', '.join(sorted(missing))}")
+    for figure in there:
+        report.take(figure, folder, output)
+    report.write(list(FIGURES.values()), output)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m experiments",
@@ -88,6 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--address", help="of a Dask or Ray cluster; without one, a cluster on this machine")
     add("--jobs", type=int, default=-1, help="calls at once; -1 for one per core")
     add("--data", type=Path, help="folder that holds cifar-10-batches-py, for learning")
+    add("--seeds", type=int, help="at most so many seeds of the figures that learn")
     add(
         "--output",
         type=Path,
@@ -95,7 +115,22 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--cache", type=Path, default=Path("build/experiments"), help="folder of finished points")
     add("--fresh", action="store_true", help="ignore the cache")
-    add("--redraw", action="store_true", help="run nothing; redraw from the points in --output")
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument(
+        "--redraw", action="store_true", help="run nothing; redraw from the points in --output"
+    )
+    instead.add_argument(
+        "--so-far",
+        action="store_true",
+        help="run nothing; show the epochs that all runs of the same command have finished",
+    )
+    instead.add_argument(
+        "--import",
+        dest="take",
+        type=Path,
+        metavar="FOLDER",
+        help="run nothing; take over the results in the --output of another run",
+    )
     return parser
 
 

@@ -36,6 +36,8 @@ def draw(figure: Figure, measured: Measured, papers: PaperCurves, file: Path) ->
         _draw_panel(axes, ours, _compared(figure, ours, papers))
         drawn |= {_name(figure, series): series for series in ours}
         axes.set_xlabel(x_label)
+        if x_label == "epoch":
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         if figure.log_y:
             axes.set_yscale("log")
         else:

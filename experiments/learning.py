@@ -99,7 +99,7 @@ def train(
         {
             "policy": run.policy,
             "gamma_db": run.gamma_db,
-            **_epochs([record for record in records if record.run == run]),
+            **epochs([record for record in records if record.run == run]),
         }
         for run in experiment.runs()
     ]
@@ -131,7 +131,7 @@ def learn(
             "noise_variance": noise_variance,
             **setting,
         }
-        for seed in seeds
+        for seed in seeds[: runner.seeds]
         for policies, gammas_db in sets
     ]
     results = runner.sweep(
@@ -145,11 +145,11 @@ def learn(
     for runs in results:
         for run in runs:
             # What overflowed is None in JSON; it becomes NaN, and so does a mean with it.
-            epochs = {
+            values = {
                 name: [np.nan if value is None else value for value in run[name]]
                 for name in ("accuracy", "loss", "train_loss", "active")
             }
-            found.setdefault((run["policy"], run["gamma_db"]), []).append(epochs)
+            found.setdefault((run["policy"], run["gamma_db"]), []).append(values)
     return found
 
 
@@ -168,7 +168,8 @@ def _task(name: str, data: str | None, setting: Setting) -> Task:
     return build(name, Path(str(data)), int(setting["samples"]), 1)
 
 
-def _epochs(records: Sequence[Record]) -> dict[str, list[float | None]]:
+def epochs(records: Sequence[Record]) -> dict[str, list[float | None]]:
+    """Return the :data:`Epochs` of a run; what overflowed is None."""
     return {
         "accuracy": [record.accuracy for record in records],
         "loss": [record.loss for record in records],

@@ -41,6 +41,8 @@ SERIES: dict[Learner, dict[Series, str | None]] = {
     },
 }
 """Of sdr's readings, the one that is closer to the paper's."""
+LINEAR_RUNS = ([each.policy for each in SERIES["linear"]], [GAMMA_DB + SHIFT_DB])
+"""Policies and their tolerance."""
 CONFIDENCE = 0.99
 LINEAR_NOT_NETWORK = "a linear layer on fixed random-patch features, not the paper's network"
 
@@ -50,14 +52,13 @@ def measure(
 ) -> Measured:
     """Return a quantity of every policy by epoch."""
     series, gamma_db = SERIES[learner], GAMMA_DB + SHIFT_DB
-    policies = [each.policy for each in series]
     if learner == "linear":
         setting = LINEAR[scale]
-        found = learn(runner, "patches", LINEAR_SEEDS[scale], setting, [(policies, [gamma_db])])
+        found = learn(runner, "patches", LINEAR_SEEDS[scale], setting, [LINEAR_RUNS])
     else:
         setting = NETWORK[scale]
         # One call per policy: each takes an hour.
-        sets = [([policy], [gamma_db]) for policy in policies]
+        sets = [([each.policy], [gamma_db]) for each in series]
         found = learn(runner, "cifar10", NETWORK_SEEDS[scale], setting, sets)
     runs = {each: found[each.policy, None if each is PERFECT else gamma_db] for each in series}
     samples = {
@@ -70,11 +71,13 @@ def measure(
     active = ", ".join(
         f"{each.label} {np.mean([run['active'] for run in of]):.1f}" for each, of in runs.items()
     )
+    # A run that goes on has fewer epochs so far.
+    epochs = max(len(by_epoch) for by_epoch in samples.values())
     return Measured(
         curves(samples),
         f"a new channel every {setting['coherence']} epochs, σ² = {NOISE_VARIANCE:g}; "
         f"mean |S|: {active}",
-        _smaller(learner, setting),
+        _smaller(learner, {**setting, "rounds": epochs}),
         paired(samples, combinations(series, 2)),
     )
 

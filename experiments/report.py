@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 from math import isfinite, nan
 from pathlib import Path
+from typing import cast
 
 from experiments.drawing import draw
 from experiments.figure import Curve, Figure, Measured, PaperCurves, Point, Scale
@@ -61,6 +62,12 @@ def keep(figure: Figure, measured: Measured, scale: Scale, folder: Path) -> None
         json.dumps(dict(sorted(runs.items())), indent=1, ensure_ascii=False) + "\n"
     )
     redraw(figure, folder)
+
+
+def take(figure: Figure, source: Path, folder: Path) -> None:
+    """Keep in a folder what another one holds of a figure."""
+    scale = cast(Scale, _runs(source)[figure.name]["scale"])
+    keep(figure, read(figure, source), scale, folder)
 
 
 def redraw(figure: Figure, folder: Path) -> None:

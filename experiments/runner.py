@@ -35,6 +35,8 @@ class Runner:
         Calls at once, −1 for one per core; a cluster decides for itself.
     data
         Folder that holds ``cifar-10-batches-py``, for the figures that learn.
+    seeds
+        At most so many seeds of the figures that learn; None for all.
     fresh
         Ignore what the cache holds.
     """
@@ -45,10 +47,11 @@ class Runner:
         *,
         jobs: int = -1,
         data: Path | None = None,
+        seeds: int | None = None,
         fresh: bool = False,
         console: Console | None = None,
     ) -> None:
-        self.cache, self.data = cache, data
+        self.cache, self.data, self.seeds = cache, data, seeds
         self._jobs, self._fresh, self._console = jobs, fresh, console or Console(stderr=True)
 
     def sweep(

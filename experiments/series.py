@@ -88,6 +88,8 @@ def _text(value: Any) -> str:
 
 PERFECT = Series("perfect", None, "black", "d")
 """All devices, without noise: the learning loop's reference."""
+AUTO = Series("auto", None, "tab:orange", "P")
+"""The best point of the round's frontier, without a tolerance."""
 OPTIMAL = series("optimal", "black", "*")
 """The proven optimum; a band up to the bound where a proof took too long."""
 DUAL_PURSUIT = series("dual_pursuit", "tab:red", "o")

@@ -11,18 +11,10 @@ from experiments.figures import FIGURES
 from tests.pages import ROOT, rows
 
 KEPT = report.kept(list(FIGURES.values()), report.COMMITTED)
-WITHOUT_ERRORS = {
-    # Made before standard errors were kept.
-    "efficiency_vs_gamma",
-}
-NOT_RUN = {
-    # Takes hours.
-    "network_vs_epoch",
-}
 
 
 def test_every_figure_is_there():
-    assert [figure for figure in FIGURES.values() if figure.name not in NOT_RUN] == KEPT
+    assert list(FIGURES.values()) == KEPT
     for figure in KEPT:
         assert (report.COMMITTED / "results" / f"{figure.name}.png").exists()
 
@@ -34,7 +26,7 @@ def test_every_series_is_measured_with_errors(figure):
     for curve in [*measured.curves.values(), *measured.paired.values()]:
         for point in curve.values():
             assert point.count > 1
-            assert math.isfinite(point.error) == (figure.name not in WITHOUT_ERRORS)
+            assert math.isfinite(point.error)
 
 
 @pytest.mark.parametrize("figure", KEPT, ids=lambda figure: figure.name)

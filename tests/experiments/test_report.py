@@ -160,3 +160,19 @@ def test_points_of_an_unknown_series_are_refused(tmp_path):
     report.keep(SMALL, MEASURED, "paper", tmp_path)
     with pytest.raises(ValueError, match=r"delta=0\.3"):
         report.read(FIGURES[SMALL.name], tmp_path)
+
+
+def test_results_of_another_run_are_taken_over(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(FIGURES, SMALL.name, SMALL)
+    there, here = tmp_path / "there", tmp_path / "here"
+    report.keep(SMALL, MEASURED, "paper", there)
+    arguments = [SMALL.name, "--import", str(there), "--output", str(here)]
+    assert main(arguments) == 0
+    assert report.read(SMALL, here) == report.read(SMALL, there)
+    assert "4 to 5 seeds per point; a setting" in (here / "RESULTS.md").read_text()
+    # Also by this way, a quick run replaces nothing at the paper's scale.
+    report.keep(SMALL, MEASURED, "quick", tmp_path / "quick")
+    assert main([SMALL.name, "--import", str(tmp_path / "quick"), "--output", str(here)]) == 1
+    assert "must not replace" in " ".join(capsys.readouterr().err.split())
+    assert main(["overview", "--import", str(there), "--output", str(here)]) == 1
+    assert "does not hold overview" in " ".join(capsys.readouterr().err.split())

@@ -137,22 +137,19 @@ def _draw_efficiency(summaries: Sequence[Summary], folder: Path) -> Path:
     scheduled = [summary for summary in summaries if summary.gamma_db is not None]
     for policy in dict.fromkeys(summary.policy for summary in scheduled):
         points = sorted(
-            (s.gamma_db or 0.0, s.efficiency or s.accuracy, s.active)
-            for s in scheduled
-            if s.policy == policy
+            (s.gamma_db or 0.0, *_quality(s), s.active) for s in scheduled if s.policy == policy
         )
-        gammas, efficiencies, active = zip(*points, strict=True)
-        label = policy.replace("_", " ")
-        for axes, values in ((left, efficiencies), (right, active)):
-            axes.plot(gammas, values, "o-", color=_COLORS.get(policy), label=label)
+        gammas, efficiencies, errors, active = zip(*points, strict=True)
+        style = {"fmt": "o-", "color": _COLORS.get(policy), "label": policy.replace("_", " ")}
+        left.errorbar(gammas, efficiencies, errors, capsize=2.5, **style)
+        right.errorbar(gammas, active, **style)
     for summary in summaries:
         if name_of(summary.policy) == AUTO:
-            label = f"{summary.policy}, without γ"
-            for axes, value in (
-                (left, summary.efficiency or summary.accuracy),
-                (right, summary.active),
-            ):
-                axes.axhline(value, color=_COLORS.get(summary.policy), ls="--", label=label)
+            color, label = _COLORS.get(AUTO), f"{summary.policy}, without γ"
+            value, error = _quality(summary)
+            left.axhline(value, color=color, ls="--", label=label)
+            left.axhspan(value - error, value + error, color=color, alpha=0.15, lw=0)
+            right.axhline(summary.active, color=color, ls="--")
     with_reference = all(summary.efficiency is not None for summary in scheduled)
     left.set_ylabel("over-the-air efficiency ζ" if with_reference else "final test accuracy")
     right.set_ylabel("mean active devices |S|")
@@ -160,7 +157,16 @@ def _draw_efficiency(summaries: Sequence[Summary], folder: Path) -> Path:
         axes.set_xlabel("tolerance γ [dB]")
         axes.grid(alpha=0.3)
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=6)
+    seeds = max(summary.seeds for summary in summaries)
+    figure.suptitle(f"mean of {seeds} seed{'s'[: seeds != 1]} ± one standard error")
     return _save(figure, folder / "efficiency.png")
+
+
+def _quality(summary: Summary) -> tuple[float, float]:
+    """Return ζ and its standard error, or the accuracy's if there is no reference."""
+    if summary.efficiency is None:
+        return summary.accuracy, summary.accuracy_error
+    return summary.efficiency, summary.efficiency_error
 
 
 def _save(figure: Any, file: Path) -> Path:

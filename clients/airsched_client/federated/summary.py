@@ -35,8 +35,8 @@ class Summary:
         Mean |S| over all rounds.
     error
         Median measured error over all rounds with active devices; None for ``perfect``.
-    efficiency
-        Mean ζ; None if ``perfect`` did not run.
+    efficiency, efficiency_error
+        Mean ζ, and its standard error; None and 0 if ``perfect`` did not run.
     difference, difference_error
         Final accuracy over that of the first policy but ``perfect``, at the same tolerance and on
         the same seeds: mean, and standard error. None for that policy itself and for ``perfect``,
@@ -52,6 +52,7 @@ class Summary:
     active: float
     error: float | None
     efficiency: float | None
+    efficiency_error: float = 0.0
     difference: float | None = None
     difference_error: float = 0.0
 
@@ -96,6 +97,7 @@ def summarise(records: Sequence[Record], perfect: str = PERFECT) -> list[Summary
                 float(np.mean([len(record.active) for record in rounds])),
                 float(np.median(errors)) if errors else None,
                 float(np.mean(ratios)) if ratios else None,
+                _standard_error(np.array(ratios)),
                 float(np.mean(differences)) if differences else None,
                 _standard_error(np.array(differences)),
             )

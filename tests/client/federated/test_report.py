@@ -47,6 +47,7 @@ def test_summary_is_as_defined():
     assert sdr.error == pytest.approx(2.0)
     # Ratios on the same seed, then the mean of 0.5 and 0.9.
     assert sdr.efficiency == pytest.approx(0.7)
+    assert sdr.efficiency_error == pytest.approx(0.2)
 
 
 def test_another_policy_can_be_the_perfect_one():
