@@ -21,16 +21,6 @@ MUTANTS = [
         f"{_FOLDER}/eigen.py",
         _EIGEN,
         (
-            "refines to any eigenvector",
-            "if not factor_below(lower, shift, lower):",
-            "if not factor_below(lower, shift + trace, lower):",
-        ),
-        (
-            "the guess decides among principal vectors",
-            "        principal_eigenvector(matrix, vector, work)\n        guess[:] = vector",
-            "        vector[:] = guess\n        principal_eigenvector(matrix, vector, work)",
-        ),
-        (
             "any eigenvector will do",
             "if converged and is_principal:",
             "if converged:",
@@ -39,6 +29,20 @@ MUTANTS = [
             "the last resort is the least eigenvector",
             "projection[:] = vectors[:, size - 1]",
             "projection[:] = vectors[:, 0]",
+        ),
+    ),
+    *mutants(
+        f"{_FOLDER}/refine.py",
+        _EIGEN,
+        (
+            "refines to any eigenvector",
+            "if not factor_below(lower, shift, lower):",
+            "if not factor_below(lower, shift + trace, lower):",
+        ),
+        (
+            "the guess decides among principal vectors",
+            "        principal_eigenvector(matrix, vector, work)\n        guess[:] = vector",
+            "        vector[:] = guess\n        principal_eigenvector(matrix, vector, work)",
         ),
     ),
     *mutants(

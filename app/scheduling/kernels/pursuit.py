@@ -8,9 +8,10 @@ device has the largest, so the loops work with :math:`q_k - |h_k^H c|^2`, the *v
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.eigen import principal_eigenvector, principal_near, work_space
+from app.scheduling.kernels.eigen import principal_eigenvector, work_space
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE
 from app.scheduling.kernels.gram import aligned_sum, by_device, reweigh
+from app.scheduling.kernels.refine import principal_near
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 EQUAL_VIOLATIONS = SERVED_TOLERANCE
@@ -65,10 +66,13 @@ def least_violated(gain: RealArray, required: RealArray, taken: MaskArray) -> in
 
 
 @compiled
-def gains(
+def gains_by_antenna(
     channels: ComplexArray, receiver: ComplexArray, responses: ComplexArray, into: RealArray
 ) -> None:
-    """Write h_kᴴc of every device into ``responses``, and |h_kᴴc|² into ``into``."""
+    """Write h_kᴴc of every device into ``responses``, and |h_kᴴc|² into ``into``.
+
+    Antenna by antenna, so that the loop over devices vectorises.
+    """
     antennas, devices = channels.shape
     responses[:] = 0.0
     for n in range(antennas):
@@ -161,7 +165,7 @@ def backward_pursuit(
                 weights[turn], peaks[turn] = weights[last], peaks[last]
         peaks[turn] = reweigh(grams[turn], rows, weights[turn], new_weights, peaks[turn])
         principal_near(grams[turn], receiver, guesses[turn], work)
-        gains(channels, receiver, responses, gain)
+        gains_by_antenna(channels, receiver, responses, gain)
         worst = most_violated(gain, required, remaining)
         if worst < 0:
             if bidirectional:
@@ -227,7 +231,7 @@ def forward_pursuit(
         iterations += 1
         peak = reweigh(gram, rows, weights, new_weights, peak)
         principal_eigenvector(gram, receiver, work)
-        gains(channels, receiver, responses, gain)
+        gains_by_antenna(channels, receiver, responses, gain)
         if most_violated(gain, required, taken) >= 0:
             break
         best[:] = receiver
