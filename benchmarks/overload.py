@@ -112,7 +112,7 @@ def _refusing(console: Console) -> None:
             for _ in range(2)
         ]
         give_up = time.monotonic() + 20
-        while client.post("/schedule", content=waiting, headers=headers).status_code != 503:
+        while 'airsched_queue_length{lane="thread"} 1.0' not in client.get("/metrics").text:
             assert time.monotonic() < give_up, "the long solves do not fill the queue"
             time.sleep(0.05)
         answering = refusing = 0.0
