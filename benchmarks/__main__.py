@@ -10,6 +10,7 @@ BENCHMARKS = (
     "frontier",
     "priorities",
     "auto",
+    "turns",
     "optimal",
     "irs",
     "irs_search",

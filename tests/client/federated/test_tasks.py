@@ -56,6 +56,20 @@ def test_digits_are_split_once_and_disjoint():
     assert Digits(samples=100).labels.tolist() == task.labels[:100].tolist()
 
 
+def test_digits_accuracy_by_label():
+    task = Digits()
+    rng = np.random.default_rng(0)
+    model = task.train(task.initial(rng), np.arange(200), [], rng)
+    found = task.accuracy_by_label(model)
+    assert 0 < np.ptp(found) <= 1
+    shares = np.bincount(task._test_labels) / task._test_labels.size
+    assert found @ shares == pytest.approx(task.evaluate(model).accuracy)
+    # Whatever it sees, it says three.
+    always = np.zeros(model.size)
+    always[-10 + 3] = 1
+    assert task.accuracy_by_label(always).tolist() == np.eye(10)[3].tolist()
+
+
 def test_digits_gradient_is_that_of_the_loss():
     task = Digits(hidden=5)
     rng = np.random.default_rng(1)

@@ -91,6 +91,12 @@ class Digits:
         train_loss, _ = self._measure(model, self._images, self._labels)
         return Evaluation(loss, accuracy, train_loss)
 
+    def accuracy_by_label(self, model: Real) -> Real:
+        """Return the share of each digit that is recognised, (10,)."""
+        _, logits = self._forward(model, self._test_images)
+        right = logits.argmax(axis=1) == self._test_labels
+        return np.array([right[self._test_labels == label].mean() for label in range(_CLASSES)])
+
     def _measure(self, model: Real, images: Real, labels: Indices) -> tuple[float, float]:
         """Return the mean loss and the accuracy on these images."""
         _, logits = self._forward(model, images)
