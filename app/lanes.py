@@ -137,7 +137,7 @@ class Lane:
     @property
     def full(self) -> bool:
         """Whether as many solves run and wait as may, if they are of one client."""
-        return self._running.total() >= self._workers and self._is_queue_full()
+        return self._is_queue_full() and self._running.total() >= self._workers
 
     def refuses(self, client: str) -> bool:
         """Whether a solve of ``client`` would find no place now."""

@@ -1,7 +1,6 @@
 """Something limited that clients hold for a while: places, or bytes of memory."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 
 class OverloadedError(Exception):
@@ -74,19 +73,30 @@ class Shares:
         self._total -= amount
         self._on_change(self._total)
 
-    @contextmanager
-    def holding(self, client: str) -> Iterator[Callable[[int], None]]:
-        """Yield a function that takes an amount more for ``client``; give all back at the end."""
-        taken = 0
+    def holding(self, client: str) -> "Holding":
+        """Return a context in which ``client`` takes amounts; all is given back at its end."""
+        return Holding(self, client)
 
-        def take(amount: int) -> None:
-            nonlocal taken
-            if amount:
-                self.take(client, amount)
-                taken += amount
 
-        try:
-            yield take
-        finally:
-            if taken:
-                self.give_back(client, taken)
+class Holding:
+    """What one request holds of :class:`Shares`. Not a generator: every request needs two."""
+
+    __slots__ = ("_client", "_shares", "_taken")
+
+    def __init__(self, shares: Shares, client: str) -> None:
+        self._shares, self._client, self._taken = shares, client, 0
+
+    def __enter__(self) -> Callable[[int], None]:
+        """Return a function that takes an amount more."""
+        return self.take
+
+    def __exit__(self, *error: object) -> None:
+        """Give all back."""
+        if self._taken:
+            self._shares.give_back(self._client, self._taken)
+
+    def take(self, amount: int) -> None:
+        """Take ``amount`` more, or refuse it."""
+        if amount:
+            self._shares.take(self._client, amount)
+            self._taken += amount

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from functools import cached_property, partial, reduce
+from functools import cache, cached_property, partial, reduce
 from operator import or_
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
@@ -76,7 +76,13 @@ def choose(choices: Choices, value: object) -> AlgorithmChoice:
         raise ValueError("must be the name of an algorithm, or an object with a name")
     if name not in choices:
         raise ValueError(f"{name[:100]!r} is not one of {', '.join(choices)}")
-    return choices[name].model_validate(asked)
+    return _default(choices[name]) if asked is not value else choices[name].model_validate(asked)
+
+
+@cache
+def _default(model: type[AlgorithmChoice]) -> AlgorithmChoice:
+    """Return an algorithm with its default parameters; a frozen value, the same every time."""
+    return model.model_validate({"name": model.scheduler.name})
 
 
 def algorithm_in(choices: Choices) -> PlainValidator:

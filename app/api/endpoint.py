@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
-from app.api.bodies import Headers, decode, read_body, require_known_media_type
+from app.api.bodies import ARRIVED, Headers, decode, read_body, require_known_media_type
 from app.api.error_responses import refuse
 from app.api.observer import Observation
 from app.api.requests import RoundRequest
@@ -85,7 +85,8 @@ class SchedulingEndpoint:
         call = Call(service, client, scope["observation"], timing, receive)
         try:
             with service.memory.holding(client) as hold:
-                content, media_type = await self._answer(call, headers, hold)
+                arrived = ARRIVED in scope.get("state", ())
+                content, media_type = await self._answer(call, headers, hold, arrived)
                 await _send(send, content, media_type, timing)
         except OverloadedError as error:
             await refuse(scope, send, error)
@@ -93,12 +94,14 @@ class SchedulingEndpoint:
             # There is nobody to answer; the observer counts it as such.
             return
 
-    async def _answer(self, call: Call, headers: Headers, hold: Hold) -> tuple[bytes, str]:
+    async def _answer(
+        self, call: Call, headers: Headers, hold: Hold, arrived: bool
+    ) -> tuple[bytes, str]:
         service = call.service
         media_type = require_known_media_type(headers)
         service.readiness.require_ready()
         service.places.require_room(call.client)
-        body = await read_body(call.receive, headers, service.settings, hold)
+        body = await read_body(call.receive, headers, service.settings, hold, arrived=arrived)
         with service.places.holding(call.client) as take:
             take(1)
             # Lets every request that has arrived by now be counted before the first is solved:

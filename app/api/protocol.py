@@ -23,6 +23,7 @@ from pydantic_core import to_json
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from app import metrics
+from app.api.bodies import ARRIVED
 from app.api.error_responses import MEDIA_TYPE, problem
 from app.api.errors import Cause
 from app.settings import Settings
@@ -130,6 +131,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self.parser.should_upgrade() and self._framing():
             return
         self._message_open = False
+        self.scope["state"][ARRIVED] = True
         # Behind an upgrade there is no next request.
         self._finished = self._finished or self._declining
         if self._reading is not None:

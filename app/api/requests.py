@@ -60,8 +60,11 @@ def _require_within_batch(
         )
 
 
-_OPTIONS = {item.name for item in fields(SolveSpec)}
-"""Fields of a request with these names are options of the solve."""
+@cache
+def _options_of(request: type[BaseModel]) -> tuple[str, ...]:
+    """Return the fields of a request that are options of the solve: they have their names."""
+    return tuple(item.name for item in fields(SolveSpec) if item.name in request.model_fields)
+
 
 Priorities = Annotated[
     Vector | None,
@@ -138,7 +141,7 @@ class RoundRequest(BaseModel):
 
     def specification(self) -> SolveSpec:
         """Return how the problems are to be solved."""
-        options = {name: getattr(self, name) for name in _OPTIONS & type(self).model_fields.keys()}
+        options = {name: getattr(self, name) for name in _options_of(type(self))}
         return SolveSpec(self.algorithm.scheduler, self.algorithm.parameters, **options)
 
     @property
