@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--before", metavar="REVISION", help="also attack this revision")
     parser.add_argument("--only", nargs="*", metavar="NAME", help="attacks to run (all)")
     asked = parser.parse_args()
-    console = Console()
+    console = Console(width=120)
     table = Table(
         "attack",
         "version",

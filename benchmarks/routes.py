@@ -71,12 +71,12 @@ def main() -> None:
                 f"{solve:.2f}",
                 f"{outside / echo:.2f}×",
             )
-    Console().print(table)
+    Console(width=120).print(table)
 
 
 def profile() -> None:
     """List where the time of a request at 20 / 6 goes, in the thread of the event loop."""
-    console = Console()
+    console = Console(width=120)
     with running_server() as client:
         port = client.base_url.port or 80
         for name, media_type in (("JSON", JSON), ("MessagePack", MSGPACK)):

@@ -3,9 +3,9 @@
 For algorithms that can be quick enough to run on the event loop; of all others nothing is said.
 
 The number of steps depends on the channels, so an estimate must hold for the slowest. Its form is
-the cost that the algorithm states; its constants bound every time measured over thousands of
+the cost that the algorithm states; its constants were fitted to bound the times of thousands of
 channels made to be slow (orthogonal, of rank one, in clusters, with priorities), on one core of
-2.8 GHz. ``python -m benchmarks execution`` measures how close the slowest come.
+2.6 GHz. ``python -m benchmarks execution`` measures how close the slowest come.
 """
 
 import math
