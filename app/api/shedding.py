@@ -12,7 +12,7 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.algorithms import choose
-from app.api.bodies import decode, require_known_media_type
+from app.api.bodies import ARRIVED, decode, require_known_media_type
 from app.api.endpoint import LARGE_BYTES
 from app.api.error_responses import refuse
 from app.api.errors import ApiError
@@ -45,14 +45,16 @@ class Shedder:
             await self._app(scope, receive, send)
             return
         headers = dict(scope["headers"])
-        message = await self._first_message(receive) if _is_small(headers) else None
+        message = await self._first_message(scope, receive) if _is_small(headers) else None
         if message is not None and self._refuses(scope, headers, message):
             await refuse(scope, send, _QUEUE_FULL)
         else:
             await self._app(scope, _again(message, receive), send)
 
-    async def _first_message(self, receive: Receive) -> Message | None:
+    async def _first_message(self, scope: Scope, receive: Receive) -> Message | None:
         """Return the first part of the body; None if it takes too long."""
+        if ARRIVED in scope.get("state", ()):
+            return await receive()
         try:
             async with asyncio.timeout(self._service.settings.read_timeout_ms / 1e3):
                 return await receive()
