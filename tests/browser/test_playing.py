@@ -195,6 +195,8 @@ def test_a_newer_request_cancels_the_older(visit):
 def test_the_curve_comes_after_the_schedules(visit):
     """Together they would need more places than the service's queue has, and be refused."""
     page = visit.open("", ("first", "second"))
+    # The curves of the first round have come.
+    page.wait_for_load_state("networkidle")
     held, curves = [], []
     page.route("**/schedule", lambda route: held.append(route))
     page.on("request", lambda sent: curves.append(sent.url.split("/schedule/")[1:]))
