@@ -5,9 +5,10 @@ for one tolerance; this is its search for all tolerances at once.
 
 paths
     From each of several starts, drop devices one by one from all of them. Every receiver on the
-    way is held against the best known for every number of devices.
+    way is held against the best known for every number of devices; a set that cannot do better
+    than that is left at once.
 rising tolerance
-    For n = 2, 3, …: just below the least tolerance known for n devices, start at the receiver of
+    For n = 2, 3, …: 0.1 % below the least tolerance known for n devices, start at the receiver of
     n - 1 and kick as dual pursuit does, until a few kicks in a row have found no better one.
 polish
     Each receiver is replaced by the one of the least error for its set.
@@ -15,18 +16,18 @@ polish
 Points that another beats, with as many devices or more for no more error, are left out. With
 priorities the value :math:`\sum_{k\in S} v_k` takes the place of the number of devices.
 
-Cost: about ten times one dual pursuit for K = 20, N = 6 (``python -m benchmarks frontier``). It
+Cost: eight to ten times one dual pursuit for K = 20, N = 6 (``python -m benchmarks frontier``). It
 grows as K times a dual pursuit until K reaches 100; beyond, there is a point for every K/100
 devices.
 """
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from app.scheduling.irs.problem import IrsProblem
-from app.scheduling.kernels.frontier import MAX_POINTS, frontier_pursuit
+from app.scheduling.kernels.entries import MAX_POINTS
+from app.scheduling.kernels.frontier import frontier_pursuit
 from app.scheduling.problem import LARGEST, Problem
 from app.scheduling.schedule import Schedule
 from app.scheduling.scheduler import DeadlineExceededError, Selection, Stopped
@@ -119,7 +120,7 @@ def find_frontier(
         entries = entries[:: 1 + entries.size * problem.entries // _ENTRIES_AFTER_STOP]
     # From the largest set down: each smaller one must have less error than all before.
     for entry in entries:
-        own = replace(problem, gamma=max(float(gammas[entry]) * _SERVED_AT, 1 / LARGEST))
+        own = problem.with_gamma(max(float(gammas[entry]) * _SERVED_AT, 1 / LARGEST))
         receiver = receivers[entry]
         selection = Selection(receiver, own.served(receiver), rounds, stopped)
         schedule = verified_schedule(own, spec, selection)

@@ -5,6 +5,7 @@ to :math:`\phi_k^2 \|c\|^2 \le \gamma |h_k^H c|^2` for all :math:`k \in S`. With
 :math:`v_k`, maximise :math:`\sum_{k\in S} v_k` instead.
 """
 
+import math
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
@@ -101,10 +102,7 @@ class Problem(Rebuilt):
                 "weights", f"must be {devices} numbers, one for each device, not {weights.size}"
             )
         for name in ("gamma", "power", "noise_variance"):
-            if not 1 / LARGEST <= getattr(self, name) <= LARGEST:
-                raise InvalidProblemError(
-                    name, f"must be positive, from {1 / LARGEST:g} to {LARGEST:g}"
-                )
+            _require_moderate(name, getattr(self, name))
         largest, least_weight, most_weight, required = inspect(channels, weights, self.gamma)
         if largest > LARGEST:
             raise InvalidProblemError(
@@ -154,10 +152,25 @@ class Problem(Rebuilt):
             return np.ones(self.devices)
         return np.asarray(self.priorities / self.priorities.max())
 
+    def with_gamma(self, gamma: float) -> "Problem":
+        """Return the same round with another tolerance; what they share is not checked again."""
+        _require_moderate("gamma", gamma)
+        required = ((self.weights / math.sqrt(gamma)) + self.csi_error) ** 2
+        required.flags.writeable = False
+        other = object.__new__(Problem)
+        other.__dict__.update(self.__dict__, gamma=gamma, required_gains=required)
+        return other
+
     def served(self, receiver: ComplexArray) -> MaskArray:
         """Return which devices a unit ``receiver`` (N,) serves, as a (K,) mask."""
         gains = np.abs(receiver.conj() @ self.channels) ** 2
         return np.asarray(gains >= self.required_gains * (1 - SERVED_TOLERANCE))
+
+
+def _require_moderate(name: str, value: float) -> None:
+    """Raise :class:`InvalidProblemError` unless ``value`` is positive and not extreme."""
+    if not 1 / LARGEST <= value <= LARGEST:
+        raise InvalidProblemError(name, f"must be positive, from {1 / LARGEST:g} to {LARGEST:g}")
 
 
 def _checked_priorities(priorities: ArrayLike, devices: int) -> RealArray:

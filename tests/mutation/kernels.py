@@ -87,14 +87,8 @@ MUTANTS = [
         _NORM,
         (
             "forgets the level of its start",
-            "best = smallest / math.sqrt(squared_norm(receiver))",
+            "best = smallest / norm_of(start)",
             "best = 0.0",
-        ),
-        (
-            "multipliers turn negative",
-            "change = max(change, -multipliers[k])",
-            "change = max(change, -1e9)",
-            "tests/scheduling/test_polishing.py::test_sweeps_solve_the_convex_problem",
         ),
         (
             "counts too few visits",
@@ -108,12 +102,21 @@ MUTANTS = [
         ),
         (
             "returns the last receiver, not the best",
-            "if level > best:\n            best = level\n            receiver[:] = current",
-            "best = max(best, level)\n        receiver[:] = current",
+            "if level > best:\n            best = level\n            start[:] = current",
+            "best = max(best, level)\n        start[:] = current",
         ),
     ),
     *mutants(
-        f"{_FOLDER}/dual.py",
+        f"{_FOLDER}/sweeps.py",
+        "tests/scheduling/test_polishing.py::test_sweeps_solve_the_convex_problem",
+        (
+            "multipliers turn negative",
+            "(1.0 / size), -multiplier)",
+            "(1.0 / size), -1e9)",
+        ),
+    ),
+    *mutants(
+        f"{_FOLDER}/descent.py",
         _DUAL,
         (
             "a descent does not look at the stop flag",
@@ -123,12 +126,16 @@ MUTANTS = [
         ),
         (
             "drops devices by their index",
-            "scores[i] = multipliers[k] * math.sqrt(state.sizes[k])",
+            "scores[i] = multipliers[k] * math.sqrt(sizes[k])",
             "scores[i] = 1.0",
         ),
+    ),
+    *mutants(
+        f"{_FOLDER}/dual.py",
+        _DUAL,
         (
             "a kick adds nobody",
-            "size = min(misses, 1 + int(uniform(random) * 3.0))",
+            "size = min(misses, 1 + int(uniform(random) * MOST_ADDED))",
             "size = 0",
         ),
     ),

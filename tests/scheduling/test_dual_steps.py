@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from app.scheduling.kernels.dual import State, begin, descend, drop, kick
-from app.scheduling.kernels.least_norm import scaled_rows
+from app.scheduling.kernels.descent import State, descend, drop
+from app.scheduling.kernels.dual import begin, kick
+from app.scheduling.kernels.sweeps import scaled_rows
 from lab.channels import iid_channels
 
 
@@ -40,7 +41,7 @@ def test_a_drop_takes_those_with_the_largest_multiplier_times_norm(batch, priori
         assert kept.tolist() == [member for member in members if member in expected]
 
 
-def test_a_kick_keeps_the_served_and_adds_one_to_three_who_are_not():
+def test_a_kick_keeps_the_served_and_adds_one_to_five_who_are_not():
     rng = np.random.default_rng(21)
     random = np.ones(1, np.uint64)
     sizes = set()
@@ -59,7 +60,7 @@ def test_a_kick_keeps_the_served_and_adds_one_to_three_who_are_not():
         assert servable[members].all()
         assert len(set(members)) == count
         missed = int(np.count_nonzero(servable & (levels < 1)))
-        assert min(1, missed) <= len(added) <= min(3, missed)
+        assert min(1, missed) <= len(added) <= min(5, missed)
         sizes.add(len(added))
         # Random, but nobody more than one and a half times as near as another stays behind it.
         for device in np.flatnonzero(servable & (levels < 1)):
@@ -68,7 +69,7 @@ def test_a_kick_keeps_the_served_and_adds_one_to_three_who_are_not():
         kept = sorted(served)
         np.testing.assert_array_equal(state.multipliers[kept], multipliers[kept])
         np.testing.assert_allclose(state.receiver, state.multipliers @ state.rows, atol=1e-12)
-    assert sizes == {1, 2, 3}
+    assert sizes == {1, 2, 3, 4, 5}
 
 
 class StopAfter:

@@ -102,14 +102,16 @@ def test_with_priorities_beside_the_optimum():
         priorities = 10 ** rng.uniform(-1, 1, 7)
         problem = Problem(iid_channels(rng, 3, 7), np.ones(7), 1.0, priorities=priorities)
         for own, schedule in points_of(problem, seed):
+            best = solve(own, "exhaustive")
+            assert value(own, schedule) <= value(own, best) * (1 + 1e-9)
             own_value += value(own, schedule)
-            best_value += value(own, solve(own, "exhaustive"))
-    assert 0.99 * best_value <= own_value <= best_value * (1 + 1e-9)
+            best_value += value(own, best)
+    assert own_value >= 0.99 * best_value
 
 
 @pytest.mark.parametrize("problems", [iid_problems, network_problems])
 def test_not_worse_than_dual_pursuit_at_a_points_own_tolerance(problems):
-    """``python -m benchmarks frontier`` counts thousands: dual pursuit is ahead in one of 2,000."""
+    """``python -m benchmarks frontier`` counts thousands: dual pursuit is rarely ahead."""
     more = fewer = 0
     for seed, problem in enumerate(problems(6, 6, 20, 0, seed=84)):
         points = points_of(problem, seed)

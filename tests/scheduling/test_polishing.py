@@ -5,7 +5,8 @@ import pytest
 from scipy.optimize import nnls
 
 from app.scheduling import polishing, solve
-from app.scheduling.kernels.least_norm import minimise_norm, sweep
+from app.scheduling.kernels.least_norm import minimise_norm
+from app.scheduling.kernels.sweeps import sweep
 from app.scheduling.polishing import polish
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import Context
@@ -27,8 +28,9 @@ def test_sweeps_solve_the_convex_problem(antennas, devices):
     rows = np.ascontiguousarray(turned.T)
     sizes = (np.abs(rows) ** 2).sum(1)
     multipliers, found = np.zeros(devices), np.zeros(antennas, np.complex128)
+    parts, found_parts = rows.view(float), found.view(float)
     for _ in range(20_000):
-        sweep(rows, sizes, multipliers, np.arange(devices), devices, found)
+        sweep(parts, sizes, multipliers, np.arange(devices), devices, found_parts)
     margins = (rows.conj() @ found).real - 1
     assert margins.min() >= -1e-6
     assert multipliers.min() >= 0

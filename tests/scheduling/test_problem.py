@@ -1,3 +1,5 @@
+from dataclasses import fields, replace
+
 import numpy as np
 import pytest
 
@@ -57,3 +59,16 @@ def test_invariants(change, field, says):
     with pytest.raises(InvalidProblemError, match=says) as caught:
         Problem(**{**GOOD, **change})
     assert caught.value.field == field
+
+
+@pytest.mark.parametrize("csi_error", [0.0, 0.1, [0.0, 0.2, 0.1]])
+def test_another_tolerance(csi_error):
+    problem = Problem(np.eye(3), [1.0, 0.3, 2.0], 1.0, csi_error=csi_error, priorities=[1, 2, 3])
+    other, anew = problem.with_gamma(0.7), replace(problem, gamma=0.7)
+    for item in fields(Problem):
+        np.testing.assert_array_equal(getattr(other, item.name), getattr(anew, item.name))
+    assert not other.required_gains.flags.writeable
+    assert problem.gamma == 1.0
+    for gamma in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(InvalidProblemError, match="gamma"):
+            problem.with_gamma(gamma)

@@ -1,111 +1,63 @@
 r"""The loops of the frontier: the least tolerance for every number of devices, in one search.
 
-A receiver c reaches device k at the level :math:`t_k = (|h_k^H c|/\|c\| - e_k)/\phi_k`, with the
-bound :math:`e_k` on the CSI error. It serves the n devices with the largest levels for every
-:math:`\gamma \ge 1/t_{(n)}^2`, so each receiver that the search meets offers one point for every n.
-The best of all receivers is kept for each.
-
-With priorities, n counts in units of the mean value: entry n is for sets whose value is at least n
-times it. For many devices the units are larger, so that there are no more than
-:data:`MAX_POINTS` entries.
+Every receiver that the search meets is held against the entries of
+:mod:`app.scheduling.kernels.entries`.
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.dual import (
+from app.scheduling.kernels.descent import (
     SERVED,
     SIDEWAYS,
-    SeedArray,
     State,
-    begin,
+    attainable,
     count_served,
     descend,
     drop,
-    kick,
+    new_state,
     one_round,
+    worth_of,
 )
+from app.scheduling.kernels.dual import SeedArray, begin, kick
 from app.scheduling.kernels.eigen import squared_norm
+from app.scheduling.kernels.entries import (
+    MAX_POINTS,
+    ROUNDING,
+    Frontier,
+    empty_frontier,
+    enter,
+    enter_alone,
+    known,
+)
 from app.scheduling.kernels.factor import scaled
 from app.scheduling.kernels.gram import by_device
-from app.scheduling.kernels.least_norm import minimise_norm, response
+from app.scheduling.kernels.least_norm import minimise_norm
+from app.scheduling.kernels.sweeps import response
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
-MAX_POINTS = 100
-"""Most entries of a frontier: beyond as many devices, each stands for several."""
-
-PATHS = 5
+PATHS = 12
 """Paths down from all devices for each start that dual pursuit would make."""
 
-PATH_ROUNDS = 4
-"""Rounds of sweeps for each set on a path."""
+PATH_ROUNDS = 8
+"""Rounds of sweeps for a set on a path that may need less tolerance than known; else fewer."""
 
 PATH_BATCH = 16
 """One in this many members is dropped at a time on a path."""
 
-TRIES = 4
+TRIES = 3
 """The search for a better point ends after this many failed kicks in a row."""
 
-BELOW = 1.0 - 1e-6
+BELOW = 1.0 - 1e-3
 """A better point has at most this share of the tolerance."""
-
-ROUNDING = 1.0 - 1e-12
-"""Share of a value that counts as all of it."""
 
 TOLERANCE, FINAL_TOLERANCE = 1e-3, 2e-4
 """Polishing ends when the level is this close to its bound, relatively: on the way, at the end."""
 
 VISITS = 500
 """Limit on visits per device when a point is polished."""
-
-
-class Frontier(NamedTuple):
-    """What is known so far, and what the problem needs.
-
-    ``channels`` (K, N) by device, ``weights``, ``margins`` and ``values`` (K,), ``step`` the value
-    between two entries, ``gammas`` (P,) and ``receivers`` (P, N) of the entries, ``polished`` (P,)
-    the tolerance at which each was last polished, ``levels`` (K,) for use inside.
-    """
-
-    channels: ComplexArray
-    weights: RealArray
-    margins: RealArray
-    values: RealArray
-    step: float
-    gammas: RealArray
-    receivers: ComplexArray
-    polished: RealArray
-    levels: RealArray
-
-
-@compiled
-def enter(frontier: Frontier, receiver: ComplexArray) -> None:
-    """Keep ``receiver`` for every entry where it needs less tolerance than the one before."""
-    levels, gammas = frontier.levels, frontier.gammas
-    size = squared_norm(receiver)
-    if not size > 0.0:
-        return
-    scale = 1.0 / math.sqrt(size)
-    for k in range(levels.shape[0]):
-        value = response(frontier.channels, k, receiver)
-        magnitude = math.sqrt(value.real * value.real + value.imag * value.imag) * scale
-        levels[k] = (magnitude - frontier.margins[k]) / frontier.weights[k]
-    worth = 0.0
-    entry = 0
-    for k in np.argsort(-levels):
-        if not levels[k] > 0.0:
-            break
-        worth += frontier.values[k]
-        gamma = 1.0 / (levels[k] * levels[k])
-        while entry < gammas.shape[0] and worth >= frontier.step * (entry + 1) * ROUNDING:
-            if gamma < gammas[entry]:
-                gammas[entry] = gamma
-                for n in range(receiver.shape[0]):
-                    frontier.receivers[entry, n] = scaled(receiver[n], scale)
-            entry += 1
 
 
 @compiled
@@ -120,18 +72,38 @@ def rescale(frontier: Frontier, state: State, gamma: float) -> None:
 
 
 @compiled
-def follow(frontier: Frontier, state: State, count: int, stop: MaskArray) -> int:
-    """Drop members one after another, and enter the receiver of every set; return the rounds."""
+def follow(frontier: Frontier, state: State, gamma: float, count: int, stop: MaskArray) -> int:
+    """Drop members one after another, and enter the receivers of the sets on the way.
+
+    A set is left early, without its receiver, when its bound for the current phases says that it
+    needs more tolerance than known for as much value.
+
+    Parameters
+    ----------
+    gamma
+        That for which the channels of ``state`` are scaled.
+    count
+        Number of members.
+
+    Returns
+    -------
+    Number of rounds.
+    """
     rounds = 0
     while count > 0 and not stop[0]:
+        needed = gamma / known(frontier, worth_of(state.values, state.members, count))
         for number in range(PATH_ROUNDS):
             if stop[0]:
                 return rounds
             one_round(state, count)
+            rounds += 1
             if number == PATH_ROUNDS - 1:
                 enter(frontier, state.receiver)
             state.receiver[:] = state.combined
-        rounds += PATH_ROUNDS
+            total = state.combined.view(np.float64)
+            level = attainable(total, state.multipliers, state.members, count)
+            if level * level < needed:
+                break
         count = drop(state, count, max(1, count // PATH_BATCH))
     return rounds
 
@@ -250,52 +222,24 @@ def frontier_pursuit(
     -------
     gammas (P,), never falling, infinite where nothing was found; receivers (P, N); rounds.
     """
-    antennas, devices = channels.shape
     rows = by_device(channels)
-    points = min(devices, MAX_POINTS)
-    total = np.sum(values)
-    frontier = Frontier(
-        rows,
-        weights,
-        margins,
-        values,
-        total / points,
-        np.full(points, math.inf),
-        np.zeros((points, antennas), np.complex128),
-        np.full(points, math.inf),
-        np.empty(devices),
-    )
-    state = State(
-        np.empty((devices, antennas), np.complex128),
-        np.empty(devices),
-        np.empty(devices),
-        np.empty(devices),
-        np.empty(devices, np.int64),
-        np.empty(devices, np.int64),
-        np.empty(antennas, np.complex128),
-        np.empty(antennas, np.complex128),
-        values,
-        total / devices,
-    )
-    random = np.array([seed], np.uint64)
-    widest = 0.0
-    for k in range(devices):
-        if stop[0]:
-            break
-        enter(frontier, rows[k])
-        strength = math.sqrt(squared_norm(rows[k])) - margins[k]
-        if strength > 0.0:
-            widest = max(widest, weights[k] / strength)
-    if not widest > 0.0:
-        return frontier.gammas, frontier.receivers, 0
+    devices = rows.shape[0]
+    frontier = empty_frontier(rows, weights, margins, values)
+    # Its rows are scaled for each tolerance.
+    state = new_state(np.empty_like(rows), np.empty(devices), values, np.sum(values) / devices)
+    widest = enter_alone(frontier, stop)
     rounds = 0
-    paths = max(1, PATHS * starts * MAX_POINTS // max(MAX_POINTS, devices))
-    for start in range(paths):
+    if not widest > 0.0:
+        return frontier.gammas, frontier.receivers, rounds
+    random = np.array([seed], np.uint64)
+    points = frontier.gammas.shape[0]
+    for start in range(max(1, PATHS * starts * MAX_POINTS // max(MAX_POINTS, devices))):
         if stop[0]:
             break
         # Everyone who can be served alone at some tolerance begins.
-        rescale(frontier, state, 2.0 * widest * widest)
-        rounds += follow(frontier, state, begin(state, random, start, given), stop)
+        rescale(frontier, state, 2.0 * widest)
+        count = begin(state, random, start, given)
+        rounds += follow(frontier, state, 2.0 * widest, count, stop)
     for entry in range(1, points):
         polish_entry(frontier, state, entry, TOLERANCE, stop)
         rounds += improve(frontier, state, entry, largest, random, stop)

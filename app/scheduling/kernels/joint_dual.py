@@ -16,7 +16,8 @@ As many devices with another receiver are also a way forward.
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.dual import BATCH, NOISE, SeedArray, drop, uniform
+from app.scheduling.kernels.descent import BATCH, drop
+from app.scheduling.kernels.dual import NOISE, SeedArray, uniform
 from app.scheduling.kernels.joint_round import (
     SERVED,
     Joint,

@@ -27,11 +27,12 @@ from typing import NamedTuple
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.dual import State
+from app.scheduling.kernels.descent import State
 from app.scheduling.kernels.eigen import normalise, squared_norm
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE
-from app.scheduling.kernels.least_norm import SWEEPS, add, sweep
+from app.scheduling.kernels.least_norm import SWEEPS
 from app.scheduling.kernels.surface import Surface, allowed_phase, tuned_channels
+from app.scheduling.kernels.sweeps import add, sweep
 from app.scheduling.types import ComplexArray
 
 SERVED = 1.0 - SERVED_TOLERANCE / 4
@@ -171,8 +172,9 @@ def one_round(joint: Joint, count: int, price: float) -> float:
         k = dual.members[i]
         if dual.multipliers[k] > 0.0:
             add(dual.rows, k, dual.multipliers[k], solution)
+    rows, parts = dual.rows.view(np.float64), solution.view(np.float64)
     for _ in range(SWEEPS):
-        sweep(dual.rows, dual.sizes, dual.multipliers, dual.members, count, solution)
+        sweep(rows, dual.sizes, dual.multipliers, dual.members, count, parts)
     if squared_norm(solution[:antennas]) > 0.0:
         joint.receiver[:] = solution[:antennas]
         normalise(joint.receiver)

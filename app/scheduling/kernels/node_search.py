@@ -23,7 +23,7 @@ import numpy as np
 from app.scheduling.kernels.compile import compiled
 from app.scheduling.kernels.eigen import normalise, squared_norm
 from app.scheduling.kernels.gram import gains
-from app.scheduling.kernels.least_norm import minimise_norm, response
+from app.scheduling.kernels.least_norm import minimise_norm
 from app.scheduling.kernels.node_bound import GAIN, HALF, IN, STATUS, UNDECIDED
 from app.scheduling.kernels.node_relaxation import PRUNED, STOPPED, relax
 from app.scheduling.kernels.node_split import (
@@ -36,6 +36,7 @@ from app.scheduling.kernels.node_split import (
     split,
     weakest,
 )
+from app.scheduling.kernels.sweeps import response
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 NONE, FOUND, INTERRUPTED, LIMIT = range(4)

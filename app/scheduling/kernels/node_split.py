@@ -8,7 +8,6 @@ import math
 
 from app.scheduling.kernels.compile import compiled
 from app.scheduling.kernels.eigen import squared_norm
-from app.scheduling.kernels.least_norm import response
 from app.scheduling.kernels.node_bound import (
     CENTRE,
     GAIN,
@@ -18,6 +17,7 @@ from app.scheduling.kernels.node_bound import (
     STATUS,
     UNDECIDED,
 )
+from app.scheduling.kernels.sweeps import response
 from app.scheduling.types import ComplexArray, RealArray
 
 PAD = 1e-12

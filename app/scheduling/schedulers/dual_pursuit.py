@@ -6,21 +6,22 @@ device k when :math:`|a_k^H c| \ge 1`. A set S can be served if and only if
 .. math:: \min \|c\|^2 \text{ s.t. } |a_k^H c| \ge 1,\ k \in S
 
 is at most one. With the phases of :math:`a_k^H c` held fixed this is convex, and coordinate ascent
-on its dual costs O(N) per visit (see :mod:`app.scheduling.kernels.least_norm`).
+on its dual costs O(N) per visit (see :mod:`app.scheduling.kernels.sweeps`).
 
 descend
     Start from all devices that can be served alone. Run a round of sweeps; stop if the receiver
     serves the set, otherwise drop the devices with the largest :math:`\lambda_k\|a_k\|`: one in
     eight of those not served, at least one. Multipliers and phases carry over. Sets about as large
-    as the best so far get more rounds before any device is dropped.
+    as the best so far get more rounds before any device is dropped, unless the bound on their level
+    says that their current phases cannot serve them.
 kick
-    Return to the best set of this start, add one to three devices that it misses, preferably near
+    Return to the best set of this start, add one to five devices that it misses, preferably near
     misses but with some randomness, and descend again. More devices, or as many with another
     receiver, are the new best. After a few failures in a row, go to the next start.
 starts
     The last round's receiver if given, otherwise the sum of all channels with their phases
-    aligned; then random ones. The search ends early once all devices that can be served alone are
-    served.
+    aligned; then random ones. A start whose first set is far behind those of others is given up.
+    The search ends early once all devices that can be served alone are served.
 polish
     Finally, find the receiver with the least computation error for the set, and add all it serves.
 
@@ -59,8 +60,9 @@ class DualPursuitParameters(Parameters):
     Parameters
     ----------
     starts
-        Number of receivers to start from: more starts find more devices, in proportionally more
-        time. Beyond 100 devices, proportionally fewer starts are made.
+        Number of receivers to start from, for 125 devices that can be served alone: more starts
+        find more devices, in proportionally more time. For other numbers of devices, inversely
+        proportional; for 50 and fewer, two and a half times as many.
     """
 
     starts: Annotated[int, Interval(ge=1, le=10_000)] = 5
