@@ -122,7 +122,6 @@ class Executor:
         WorkerDiedError
             The solver process died.
         """
-        spec.require_suited(problems[0])
         lane = self._lane(Outline.of(problems, spec))
         if lane is None:
             started = time.perf_counter()
@@ -130,6 +129,7 @@ class Executor:
             if time.perf_counter() - started > deadline_seconds:
                 raise DeadlineExceededError
             return schedules
+        spec.require_suited(problems[0])
         share = -(-len(problems) // self._shares)
         until = time.monotonic() + deadline_seconds - GRACE_SECONDS
         runs = []

@@ -9,8 +9,9 @@ from starlette.routing import Route
 
 from app import __version__
 from app.api import error_responses, openapi, page, routes, tracing
+from app.api.endpoint import Shortcut
 from app.api.key_gate import KeyGate, guarded_paths
-from app.api.observer import Observer
+from app.api.observer import Observer, Records
 from app.api.scheduling_routes import SCHEDULING_ROUTES
 from app.api.shedding import Shedder
 from app.service import Service
@@ -32,7 +33,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
         service.start()
         # For the protocol, which knows the application only by this.
-        yield {"settings": settings}
+        yield {"settings": settings, "shedder": shedder}
         await service.close()
 
     app = FastAPI(
@@ -56,8 +57,11 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     if guarded := guarded_paths(settings):
         app.add_middleware(KeyGate, paths=guarded, settings=settings)
     requests = {route.path: route.request for route in SCHEDULING_ROUTES}
-    app.add_middleware(Shedder, requests=requests, service=service)
-    app.add_middleware(Observer, routes=paths, quiet=paths & routes.PROBES, annotate=annotate)
+    endpoints = {route.path: route.endpoint for route in SCHEDULING_ROUTES}
+    app.add_middleware(Shortcut, endpoints=endpoints)
+    records = Records(paths, quiet=paths & routes.PROBES)
+    shedder = Shedder(requests, service, records)
+    app.add_middleware(Observer, records=records, annotate=annotate)
     if settings.tracing:
         tracing.install(app)
     documented = [route.documented() for route in SCHEDULING_ROUTES]

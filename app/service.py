@@ -17,6 +17,7 @@ from app.readiness import NotReadyError, Readiness
 from app.scheduling import solve
 from app.settings import Settings
 from app.shares import ConcurrencyLimitError, MemoryLimitError, Shares
+from app.turns import Turns
 
 Outcome = TypeVar("Outcome")
 
@@ -46,6 +47,7 @@ class Service:
             MemoryLimitError,
             metrics.BYTES_IN_FLIGHT.set,
         )
+        self.turns = Turns()
         # One at a time: decoding holds the interpreter lock, and takes memory beside the body.
         self._aside = ThreadPoolExecutor(1, "aside")
         self.readiness = Readiness(self.executor.start)

@@ -20,6 +20,7 @@ def uvicorn_options(settings: Settings) -> dict[str, Any]:
     """Return the options of ``uvicorn.Config`` beside the application, its address and the log."""
     options: dict[str, Any] = {
         "access_log": False,
+        "server_header": False,
         "ws": "none",
         "timeout_keep_alive": KEEP_ALIVE_SECONDS,
         "timeout_graceful_shutdown": math.ceil(settings.deadline_ms / 1e3) + MARGIN_SECONDS,

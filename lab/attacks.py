@@ -145,6 +145,13 @@ def endless_url(address: str) -> Statuses:
     return _stream(address, b"GET /", b"a" * MEBI, 40 * MEBI)
 
 
+def endless_trailer(address: str) -> Statuses:
+    """One header of 40 MiB behind the body."""
+    head = b"POST /schedule HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\n"
+    start = head + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nx-trailer: "
+    return _stream(address, start, b"a" * MEBI, 40 * MEBI)
+
+
 def heads_without_bodies(address: str) -> Statuses:
     """80 connections that announce a body and send none."""
     return _hold(address, [request(b"", length=1000)] * 80, seconds=3)
@@ -220,6 +227,7 @@ ATTACKS: tuple[Callable[[str], Statuses], ...] = (
     long_ids_in_a_batch,
     endless_headers,
     endless_url,
+    endless_trailer,
     heads_without_bodies,
     half_open_heads,
     many_large_bodies,

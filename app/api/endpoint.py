@@ -1,21 +1,29 @@
 """The way of every scheduling request: authorise, read, decode, solve, encode.
 
 A plain ASGI application, not a FastAPI path operation: it takes nothing by injection, and the
-machinery for that would cost a request more than the search does (``make bench``).
+machinery for that would cost a request more than the search does (``make bench``). It answers with
+errors itself, so that :class:`Shortcut` can take requests past the framework's routing.
 
 A request counts as in progress once its body has arrived: heads without bodies hold up nobody.
 Large bodies and answers are decoded and encoded in a thread, so that the event loop goes on.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
-from starlette.requests import ClientDisconnect
-from starlette.types import Receive, Scope, Send
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.api.bodies import ARRIVED, Headers, decode, read_body, require_known_media_type
-from app.api.error_responses import refuse
+from app.api.bodies import (
+    ARRIVED,
+    LARGE_BYTES,
+    Body,
+    Headers,
+    decode,
+    read_body,
+    require_known_media_type,
+)
+from app.api.error_responses import answer_to, refuse
 from app.api.observer import Observation
 from app.api.requests import RoundRequest
 from app.api.security import client_of
@@ -24,9 +32,6 @@ from app.api.wire import answer_type, encode
 from app.lanes import AbandonedError
 from app.service import Service
 from app.shares import OverloadedError
-
-LARGE_BYTES = 64 * 1024
-"""Bodies larger than this are decoded in a thread, and answers are sent in pieces of it."""
 
 LARGE_DEVICES = 2048
 """Answers about more devices than this, over all rounds, are encoded in a thread."""
@@ -77,13 +82,13 @@ class SchedulingEndpoint:
         self._request, self._solve, self._compose = request, solve, compose
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; most errors are left to the application's handlers."""
+        """Answer one request, also with an error of the table; others are raised."""
         timing = scope["timing"] = Timing("decode")
         service: Service = scope["app"].state.service
         headers: Headers = dict(scope["headers"])
-        client = client_of(scope, headers, service.settings)
-        call = Call(service, client, scope["observation"], timing, receive)
         try:
+            client = client_of(scope.get("client"), headers, service.settings)
+            call = Call(service, client, scope["observation"], timing, receive)
             with service.memory.holding(client) as hold:
                 arrived = ARRIVED in scope.get("state", ())
                 content, media_type = await self._answer(call, headers, hold, arrived)
@@ -93,6 +98,8 @@ class SchedulingEndpoint:
         except (AbandonedError, ClientDisconnect):
             # There is nobody to answer; the observer counts it as such.
             return
+        except Exception as error:
+            await answer_to(Request(scope), error)(scope, receive, send)
 
     async def _answer(
         self, call: Call, headers: Headers, hold: Hold, arrived: bool
@@ -100,13 +107,12 @@ class SchedulingEndpoint:
         service = call.service
         media_type = require_known_media_type(headers)
         service.readiness.require_ready()
-        service.places.require_room(call.client)
+        if not arrived:
+            service.places.require_room(call.client)
         body = await read_body(call.receive, headers, service.settings, hold, arrived=arrived)
         with service.places.holding(call.client) as take:
             take(1)
-            # Lets every request that has arrived by now be counted before the first is solved:
-            # if there are too many, the last ones are told so at once.
-            await asyncio.sleep(0)
+            await service.turns.take(call.client)
             if len(body) <= LARGE_BYTES:
                 asked = self._parse(body, media_type, service)
             else:
@@ -122,7 +128,7 @@ class SchedulingEndpoint:
             hold(len(content))
         return content, answer_in
 
-    def _parse(self, body: bytearray, media_type: str, service: Service) -> RoundRequest:
+    def _parse(self, body: Body, media_type: str, service: Service) -> RoundRequest:
         asked = self._request.model_validate(decode(body, media_type), context=service.limits)
         # Checked and kept, so that nobody has to do it on the event loop.
         assert asked.problems
@@ -130,6 +136,26 @@ class SchedulingEndpoint:
 
     def _encode(self, asked: RoundRequest, found: Any, media_type: str) -> bytes:
         return encode(self._compose(asked, found, media_type), media_type)
+
+
+class Shortcut:
+    """Wraps an application, and answers POST requests to some paths in its place.
+
+    Parameters
+    ----------
+    endpoints
+        What answers them, by path.
+    """
+
+    def __init__(self, app: ASGIApp, endpoints: Mapping[str, ASGIApp]) -> None:
+        self._app, self._endpoints = app, endpoints
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request to where it is answered."""
+        app = self._app
+        if scope["type"] == "http" and scope["method"] == "POST":
+            app = self._endpoints.get(scope["path"], app)
+        await app(scope, receive, send)
 
 
 async def _send(send: Send, content: bytes, media_type: str, timing: Timing) -> None:

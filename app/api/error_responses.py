@@ -1,7 +1,7 @@
 """Errors as ``application/problem+json`` (RFC 9457), each as its row of the table says."""
 
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from http import HTTPStatus
 from typing import Any
 
@@ -18,6 +18,15 @@ from app.scheduling import InvalidProblemError
 from app.shares import OverloadedError
 
 MEDIA_TYPE = "application/problem+json"
+
+SAFE_HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+]
+"""Sent with every answer."""
+
 MAX_FIELD_ERRORS = 10
 """At most this many field errors are listed; the rest are counted."""
 
@@ -48,51 +57,73 @@ class ProblemDetail(BaseModel):
     )
 
 
-_REFUSALS = {
-    raised: cause
-    for cause in Cause
-    for raised in cause.value.raised_by
-    if isinstance(raised, type) and issubclass(raised, OverloadedError)
-}
+_RAISED: dict[Any, Cause] = {raised: cause for cause in Cause for raised in cause.value.raised_by}
 
 
 def install(app: FastAPI) -> None:
     """Answer every error of ``app`` as the table says."""
-    app.add_exception_handler(ApiError, _handle)
-    for cause in Cause:
-        for raised in cause.value.raised_by:
-            app.add_exception_handler(raised, partial(_handle, cause=cause))
+    for raised in (ApiError, *_RAISED):
+        app.add_exception_handler(raised, _handle)
+
+
+# A coroutine, because Starlette gives other handlers a thread each, which an overloaded service
+# cannot spare.
+async def _handle(request: Request, error: Exception) -> Response:
+    return answer_to(request, error)
+
+
+def answer_to(request: Request, error: Exception) -> Response:
+    """Return the answer to a request that failed with ``error``, which is raised if it has none."""
+    cause = _cause_of(error)
+    if cause.value.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        fields = {"request_id": request.scope["observation"].request_id}
+        logger.error(cause.value.title, exc_info=error, extra={"fields": fields})
+    return respond(request, cause, error)
+
+
+def _cause_of(error: Exception) -> Cause:
+    if isinstance(error, ApiError):
+        return error.cause
+    kinds = (getattr(error, "status_code", None), *type(error).__mro__)
+    for kind in kinds:
+        if kind in _RAISED:
+            return _RAISED[kind]
+    raise error
 
 
 async def refuse(scope: Scope, send: Send, error: OverloadedError) -> None:
-    """Refuse a request because of overload, at the least cost."""
-    cause = _REFUSALS[type(error)]
+    """Refuse a request because of overload, at little cost."""
+    cause = _RAISED[type(error)]
     scope["observation"].cause = cause.slug
     metrics.REJECTED.labels(cause.slug).inc()
-    headers, content = _refusal(cause)
+    headers, content = _parts(cause)
     await send({"type": "http.response.start", "status": cause.value.status, "headers": headers})
     await send({"type": "http.response.body", "body": content})
 
 
 @cache
-def _refusal(cause: Cause) -> tuple[list[tuple[bytes, bytes]], bytes]:
-    """Return the headers and the body of a refusal."""
-    content = to_json(problem(cause, cause.value.detail))
+def _parts(cause: Cause, **values: object) -> tuple[list[tuple[bytes, bytes]], bytes]:
+    """Return the headers and the body of an answer whose detail has just these ``values``."""
+    content = to_json(problem(cause, cause.value.detail.format(**values)))
     headers = {**cause.value.headers, "Content-Type": MEDIA_TYPE, "Content-Length": len(content)}
     return [
         (name.lower().encode(), str(value).encode()) for name, value in headers.items()
     ], content
 
 
-# A coroutine, because Starlette gives other handlers a thread each, which an overloaded service
-# cannot spare.
-async def _handle(request: Request, error: Exception, cause: Cause = Cause.INTERNAL) -> Response:
-    if isinstance(error, ApiError):
-        cause = error.cause
-    if cause.value.status == HTTPStatus.INTERNAL_SERVER_ERROR:
-        fields = {"request_id": request.scope["observation"].request_id}
-        logger.error(cause.value.title, exc_info=error, extra={"fields": fields})
-    return respond(request, cause, error)
+@cache
+def raw_answer(cause: Cause, **values: object) -> tuple[bytes, bytes]:
+    """Return an answer as it goes over the wire, for a request that never gets to the application.
+
+    Returns
+    -------
+    The status line and headers, to which others can be added, and the rest.
+    """
+    headers, content = _parts(cause, **values)
+    status = cause.value.status
+    lines = [f"HTTP/1.1 {status.value} {status.phrase}".encode()]
+    lines += [b"%b: %b" % header for header in (*headers, *SAFE_HEADERS)]
+    return b"".join(line + b"\r\n" for line in lines), b"\r\n" + content
 
 
 def respond(request: Request, cause: Cause, error: Exception) -> Response:

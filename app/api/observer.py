@@ -1,9 +1,9 @@
-"""Wraps every request: its id, its metrics, its line in the log, safe headers."""
+"""What is noted of every request: its id, its metrics, its line in the log; and safe headers."""
 
 import logging
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -11,19 +11,13 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import metrics
-from app.api.error_responses import respond
+from app.api.error_responses import SAFE_HEADERS, respond
 from app.api.errors import Cause
 from app.logs import logger
 
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 """Ids accepted from outside: nothing that could forge a line of the log."""
 
-SAFE_HEADERS = [
-    (b"x-content-type-options", b"nosniff"),
-    (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cache-control", b"no-store"),
-]
 _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE"})
 
 
@@ -66,8 +60,8 @@ class Observation:
         return known
 
 
-class Observer:
-    """Wraps an application.
+class Records:
+    """Counts requests, and writes their lines into the log.
 
     Parameters
     ----------
@@ -75,6 +69,36 @@ class Observer:
         Paths with metrics of their own; all others are counted together.
     quiet
         Those whose requests are logged only at level ``debug``: probes.
+    """
+
+    def __init__(self, routes: frozenset[str], quiet: frozenset[str]) -> None:
+        self._routes, self._quiet = routes, quiet
+
+    def add(
+        self, method: str, path: str, observation: Observation, status: int, seconds: float
+    ) -> None:
+        """Note a request that has been answered."""
+        route = path if path in self._routes else "other"
+        metrics.request_counter(route, method if method in _METHODS else "other", status)()
+        request, solve, active = metrics.observers(route, observation.algorithm)
+        request(seconds)
+        if observation.solve_seconds is not None:
+            solve(observation.solve_seconds)
+        for count in observation.active:
+            active(count)
+        level = logging.DEBUG if route in self._quiet else logging.INFO
+        if logger.isEnabledFor(level):
+            fields = observation.fields(status, seconds)
+            # A path can hold anything: a line of the log stays one line.
+            shown = ascii(path[:200])[1:-1]
+            logger.log(level, "%s %s", method, shown, extra={"fields": fields})
+
+
+class Observer:
+    """Wraps an application.
+
+    Parameters
+    ----------
     annotate
         Called with what the log says about a request, when its answer begins.
     """
@@ -82,14 +106,10 @@ class Observer:
     def __init__(
         self,
         app: ASGIApp,
-        routes: frozenset[str],
-        quiet: frozenset[str],
+        records: Records,
         annotate: Callable[[Mapping[str, Any]], None] | None = None,
     ) -> None:
-        self._app = app
-        self._routes = routes
-        self._quiet = quiet
-        self._annotate = annotate
+        self._app, self._records, self._annotate = app, records, annotate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whatever happens inside."""
@@ -97,7 +117,7 @@ class Observer:
             await self._app(scope, receive, send)
             return
         started = perf_counter()
-        observation = scope["observation"] = Observation(_request_id(scope))
+        observation = scope["observation"] = Observation(request_id(scope["headers"]))
         # nginx's status for a client that left before its answer.
         status = 499
 
@@ -125,29 +145,13 @@ class Observer:
                 response = respond(Request(scope), Cause.INTERNAL, error)
                 await response(scope, receive, observed)
         finally:
-            self._record(scope, observation, status, perf_counter() - started)
-
-    def _record(self, scope: Scope, observation: Observation, status: int, seconds: float) -> None:
-        path, method = scope["path"], scope["method"]
-        route = path if path in self._routes else "other"
-        metrics.request_counter(route, method if method in _METHODS else "other", status)()
-        request, solve, active = metrics.observers(route, observation.algorithm)
-        request(seconds)
-        if observation.solve_seconds is not None:
-            solve(observation.solve_seconds)
-        for count in observation.active:
-            active(count)
-        level = logging.DEBUG if route in self._quiet else logging.INFO
-        if logger.isEnabledFor(level):
-            fields = observation.fields(status, seconds)
-            # A path can hold anything: a line of the log stays one line.
-            shown = ascii(path[:200])[1:-1]
-            logger.log(level, "%s %s", method, shown, extra={"fields": fields})
+            seconds = perf_counter() - started
+            self._records.add(scope["method"], scope["path"], observation, status, seconds)
 
 
-def _request_id(scope: Scope) -> str:
-    """Return the id that the request carries if it is acceptable, otherwise a new one."""
-    for name, value in scope["headers"]:
+def request_id(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    """Return the id that a request carries if it is acceptable, otherwise a new one."""
+    for name, value in headers:
         if name == b"x-request-id" and REQUEST_ID.fullmatch(value):
             return str(value, "ascii")
     return f"{random.getrandbits(128):032x}"

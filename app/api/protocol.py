@@ -4,35 +4,34 @@ uvicorn's own takes heads of any size, waits for them for ever, and waits likewi
 do not read their answers. Here
 
 - a head has at most :data:`MAX_HEAD_BYTES` and arrives within ``AIRSCHED_READ_TIMEOUT_MS``;
-- headers behind the body (trailers) do not count as headers of the request;
+- headers behind the body (trailers) do not count as headers of the request, and are bounded alike;
 - an upgrade to another protocol is declined by answering the request, with its body; nothing that
   follows on the connection is read as a request;
 - an answer that is not read within ``AIRSCHED_WRITE_TIMEOUT_MS`` ends its connection;
 - beyond ``AIRSCHED_MAX_CONNECTIONS`` the connection that has rested longest is closed, of the
-  address that has most of them, so that a newcomer gets in.
+  address that has most of them, so that a newcomer gets in;
+- what a full queue would refuse is refused here (:mod:`.shedding`).
 """
 
 import asyncio
 from asyncio.events import TimerHandle
 from collections import Counter
-from functools import cache
+from itertools import chain
+from time import perf_counter
 from typing import Any
 
 import httptools
-from pydantic_core import to_json
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from app import metrics
 from app.api.bodies import ARRIVED
-from app.api.error_responses import MEDIA_TYPE, problem
+from app.api.error_responses import raw_answer
 from app.api.errors import Cause
+from app.api.shedding import Shedder
 from app.settings import Settings
 
 MAX_HEAD_BYTES = 32 * 1024
 """Request line and headers; more than any proxy lets through."""
-
-_LINE_BYTES = 4
-"""What each header takes beside its name and its value."""
 
 
 class _RefusedError(Exception):
@@ -46,8 +45,11 @@ class BoundedProtocol(HttpToolsProtocol):
         super().__init__(*arguments, **options)
         # The application's lifespan puts them there.
         self._settings: Settings = self.app_state["settings"]
+        self._shedder: Shedder = self.app_state["shedder"]
+        self._withheld: bytearray | None = None
+        self._began = 0.0
         self._head_open = self._message_open = self._declining = self._finished = False
-        self._head_parsed = self._head_received = 0
+        self._since_body = 0
         self._refusal = Cause.MALFORMED_HTTP
         self._reading: TimerHandle | None = None
         self._writing: TimerHandle | None = None
@@ -78,13 +80,12 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._finished:
             return
         self._unset_keepalive_if_required()
-        head_continues = self._head_open
+        self._since_body += len(data)
         try:
             self.parser.feed_data(data)
-            if head_continues and self._head_open:
-                # The parser holds an unfinished header back: count what arrives.
-                self._head_received += len(data)
-                self._require_small(self._head_received)
+            if self._message_open:
+                # Some of it may be in the parser, which holds an unfinished header back.
+                self._require_small(self._since_body)
         except httptools.HttpParserUpgrade as upgrade:
             self._decline_upgrade(data[upgrade.args[0] :])
         except (httptools.HttpParserError, _RefusedError):
@@ -99,44 +100,48 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         super().on_message_begin()
         self._head_open = self._message_open = True
-        self._head_parsed = self._head_received = 0
-
-    def on_url(self, url: bytes) -> None:
-        """Take a part of the path."""
-        if self._declining:
-            return
-        self._head_parsed += len(url)
-        self._require_small(self._head_parsed)
-        super().on_url(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header of the request, and drop a trailer."""
-        self._head_parsed += len(name) + len(value) + _LINE_BYTES
-        self._require_small(self._head_parsed)
-        if self._head_open and not self._declining:
-            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Start answering."""
         if self._declining:
             return
+        self._require_small(len(self.url) + sum(map(len, chain.from_iterable(self.headers))))
         self._head_open = False
-        super().on_headers_complete()
-        if self.parser.should_upgrade():
-            # Not just `keep_alive = False`: with that, uvicorn up to 0.52 closes without saying so.
-            self.cycle.default_headers = [*self.cycle.default_headers, (b"connection", b"close")]
+        if self._shedder.wants(self.url, self.headers) and self._may_be_refused():
+            self._withheld, self._began = bytearray(), perf_counter()
+        else:
+            self._begin_answer()
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of the body."""
+        self._since_body = 0
+        if self._withheld is None:
+            super().on_body(body)
+        else:
+            self._withheld += body
 
     def on_message_complete(self) -> None:
         """End the message, unless its body has yet to be parsed."""
         if self.parser.should_upgrade() and self._framing():
             return
         self._message_open = False
-        self.scope["state"][ARRIVED] = True
-        # Behind an upgrade there is no next request.
-        self._finished = self._finished or self._declining
+        self._since_body = 0
         if self._reading is not None:
             self._reading.cancel()
             self._reading = None
+        if self._withheld is not None:
+            body, self._withheld = self._withheld, None
+            asked = (self.url, self.headers, self.client, body)
+            refusal = self._shedder.refusal(*asked, self._began)
+            if refusal is not None:
+                self.transport.write(refusal)
+                self.on_response_complete()
+                return
+            self._begin_answer()
+            super().on_body(bytes(body))
+        self.scope["state"][ARRIVED] = True
+        # Behind an upgrade there is no next request.
+        self._finished = self._finished or self._declining
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
@@ -177,6 +182,21 @@ class BoundedProtocol(HttpToolsProtocol):
     def _should_upgrade_to_ws(self) -> bool:
         return False
 
+    def _may_be_refused(self) -> bool:
+        """Whether a refusal can be written at once, and the next request follows it."""
+        parser, upgrade = self.parser, self.parser.should_upgrade()
+        writable = self.resting and not self.flow.write_paused
+        plain = parser.get_method() == b"POST" and parser.should_keep_alive() and not upgrade
+        return writable and plain
+
+    def _begin_answer(self) -> None:
+        super().on_headers_complete()
+        # Trailers go where nobody looks.
+        self.headers = []
+        if self.parser.should_upgrade():
+            # Not just `keep_alive = False`: with that, uvicorn up to 0.52 closes without saying so.
+            self.cycle.default_headers = [*self.cycle.default_headers, (b"connection", b"close")]
+
     def _require_small(self, size: int) -> None:
         if size > MAX_HEAD_BYTES:
             self._refusal = Cause.HEAD_TOO_LARGE
@@ -198,7 +218,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """Return the headers that say where the body ends."""
         return b"".join(
             b"%b: %b\r\n" % (name, value)
-            for name, value in self.headers
+            for name, value in self.scope["headers"]
             if name in (b"content-length", b"transfer-encoding")
         )
 
@@ -212,6 +232,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._reading = None
         if self._head_open:
             self._refuse(Cause.HEAD_TOO_SLOW)
+        elif self._withheld is not None:
+            self._refuse(Cause.BODY_TOO_SLOW)
         elif self.resting:
             self.transport.abort()
         # Otherwise the body is being read, which has a time limit of its own.
@@ -234,7 +256,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._finished = True
         metrics.REJECTED.labels(cause.slug).inc()
         if self.resting or not self.cycle.response_started:
-            self.transport.write(_raw_answer(cause))
+            values = {"limit": MAX_HEAD_BYTES, "seconds": self._settings.read_timeout_ms / 1e3}
+            self.transport.write(b"".join(raw_answer(cause, **values)))
         self.transport.close()
 
     def _make_room(self) -> bool:
@@ -257,21 +280,3 @@ class BoundedProtocol(HttpToolsProtocol):
 
 def _address(connection: HttpToolsProtocol) -> str:
     return connection.client[0] if connection.client else ""
-
-
-@cache
-def _raw_answer(cause: Cause) -> bytes:
-    """Return an error as it goes over the wire, for requests that never reach the application."""
-    row, content = cause.value, to_json(problem(cause, cause.value.detail.format(**_LIMITS)))
-    headers = {
-        **row.headers,
-        "Content-Type": MEDIA_TYPE,
-        "Content-Length": str(len(content)),
-        "Connection": "close",
-    }
-    lines = [f"HTTP/1.1 {row.status.value} {row.status.phrase}"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
-    return "\r\n".join([*lines, "", ""]).encode() + content
-
-
-_LIMITS = {"limit": MAX_HEAD_BYTES}

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from fastapi.responses import Response
@@ -100,10 +101,14 @@ class SchedulingRoute:
     compose: Callable[[Any, Any, str], dict[str, Any]]
     solve: Callable[[Any, Call], Awaitable[Any]] = _solve
 
+    @cached_property
+    def endpoint(self) -> SchedulingEndpoint:
+        """What answers its requests."""
+        return SchedulingEndpoint(self.request, self.solve, self.compose)
+
     def served(self) -> Route:
         """Return the route as the service answers it."""
-        endpoint = SchedulingEndpoint(self.request, self.solve, self.compose)
-        return Route(self.path, endpoint, methods=["POST"])
+        return Route(self.path, self.endpoint, methods=["POST"])
 
     def documented(self) -> APIRoute:
         """Return the route as FastAPI documents it."""

@@ -2,14 +2,12 @@
 
 import hmac
 
-from starlette.types import Scope
-
 from app.api.bodies import Headers
 from app.api.errors import ApiError, Cause
 from app.settings import Settings
 
 
-def client_of(scope: Scope, headers: Headers, settings: Settings) -> str:
+def client_of(address: tuple[str, int] | None, headers: Headers, settings: Settings) -> str:
     """Return who asks: the number of the key, or the address where no key is configured.
 
     Raises
@@ -20,7 +18,6 @@ def client_of(scope: Scope, headers: Headers, settings: Settings) -> str:
     key = require_key(headers, settings)
     if key is not None:
         return f"key {key}"
-    address = scope.get("client")
     return str(address[0]) if address else ""
 
 

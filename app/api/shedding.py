@@ -1,32 +1,31 @@
-"""Refuses what a full queue would refuse, before anything else is done with the request.
+"""Refuses what a full queue would refuse, before the request gets to the application.
 
 Only while a queue is full. A look at the body tells which queue the request needs, if any: what
 would run on the event loop is never refused here. Whatever cannot be told at a glance, and every
 request that is wrong in any way, goes on to its route and is answered there.
+
+Most of what a refusal costs is then the connection's: refusing must be much cheaper than answering
+if a crowd of clients is not to keep the service from its work (``python -m benchmarks overload``).
 """
 
-import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from time import perf_counter
 from typing import Any
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
+from app import metrics
 from app.api.algorithms import choose
-from app.api.bodies import ARRIVED, decode, require_known_media_type
-from app.api.endpoint import LARGE_BYTES
-from app.api.error_responses import refuse
-from app.api.errors import ApiError
+from app.api.bodies import LARGE_BYTES, Body, Headers, decode, require_known_media_type
+from app.api.error_responses import raw_answer
+from app.api.errors import ApiError, Cause
+from app.api.observer import Observation, Records, request_id
 from app.api.requests import PlainRequest, RoundRequest
 from app.api.security import client_of
 from app.execution import Outline
-from app.lanes import QueueFullError
 from app.service import Service
-
-_QUEUE_FULL = QueueFullError()
 
 
 class Shedder:
-    """Wraps an application.
+    """Looks at requests while a queue is full.
 
     Parameters
     ----------
@@ -35,44 +34,54 @@ class Shedder:
     """
 
     def __init__(
-        self, app: ASGIApp, requests: Mapping[str, type[RoundRequest]], service: Service
+        self, requests: Mapping[str, type[RoundRequest]], service: Service, records: Records
     ) -> None:
-        self._app, self._requests, self._service = app, requests, service
+        self._requests = {path.encode(): request for path, request in requests.items()}
+        self._service, self._records = service, records
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or refuse it."""
-        if not self._service.executor.crowded or scope.get("path") not in self._requests:
-            await self._app(scope, receive, send)
-            return
-        headers = dict(scope["headers"])
-        message = await self._first_message(scope, receive) if _is_small(headers) else None
-        if message is not None and self._refuses(scope, headers, message):
-            await refuse(scope, send, _QUEUE_FULL)
-        else:
-            await self._app(scope, _again(message, receive), send)
-
-    async def _first_message(self, scope: Scope, receive: Receive) -> Message | None:
-        """Return the first part of the body; None if it takes too long."""
-        if ARRIVED in scope.get("state", ()):
-            return await receive()
-        try:
-            async with asyncio.timeout(self._service.settings.read_timeout_ms / 1e3):
-                return await receive()
-        except TimeoutError:
-            return None
-
-    def _refuses(self, scope: Scope, headers: Mapping[bytes, bytes], message: Message) -> bool:
-        body = message.get("body", b"")
-        if len(body) < int(headers[b"content-length"]) or scope["method"] != "POST":
+    def wants(self, url: bytes, headers: Sequence[tuple[bytes, bytes]]) -> bool:
+        """Return whether the body of a POST request should be shown to :meth:`refusal`."""
+        if not self._service.executor.crowded or url not in self._requests:
             return False
+        given = dict(headers)
+        # For whom a proxy asks is found out later.
+        return _is_small(given) and b"x-forwarded-for" not in given and b"expect" not in given
+
+    def refusal(
+        self,
+        url: bytes,
+        headers: Sequence[tuple[bytes, bytes]],
+        address: tuple[str, int] | None,
+        body: Body,
+        started: float,
+    ) -> bytes | None:
+        """Return what to answer, as it goes over the wire; None if the request is to go on.
+
+        Parameters
+        ----------
+        address
+            Of the client.
+        started
+            When the request began.
+        """
         try:
-            client = client_of(scope, headers, self._service.settings)
-            value = decode(bytearray(body), require_known_media_type(headers))
-            outline = outline_of(self._requests[scope["path"]], value)
+            given: Headers = dict(headers)
+            client = client_of(address, given, self._service.settings)
+            value = decode(body, require_known_media_type(given))
+            outline = outline_of(self._requests[url], value)
         # Its route says what is wrong with it.
         except (ApiError, ValueError, TypeError, LookupError, AttributeError):
-            return False
-        return self._service.executor.refuses(outline, client)
+            return None
+        if not self._service.executor.refuses(outline, client):
+            return None
+        cause = Cause.QUEUE_FULL
+        observation = Observation(request_id(headers))
+        observation.cause = cause.slug
+        metrics.REJECTED.labels(cause.slug).inc()
+        status, seconds = cause.value.status.value, perf_counter() - started
+        self._records.add("POST", url.decode(), observation, status, seconds)
+        head, rest = raw_answer(cause)
+        return head + b"x-request-id: %b\r\n" % observation.request_id.encode() + rest
 
 
 def _is_small(headers: Mapping[bytes, bytes]) -> bool:
@@ -98,13 +107,3 @@ def _shape(channels: Any) -> list[int]:
         shape.append(len(values))
         values = values[0]
     return shape
-
-
-def _again(message: Message | None, receive: Receive) -> Receive:
-    """Return ``receive`` such that it first returns ``message``."""
-    first = [] if message is None else [message]
-
-    async def received() -> Message:
-        return first.pop() if first else await receive()
-
-    return received

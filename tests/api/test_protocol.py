@@ -21,6 +21,11 @@ class Nowhere(asyncio.Transport):
         return False
 
 
+class Calm:
+    def wants(self, url, headers):
+        return False
+
+
 def test_a_request_has_arrived_with_the_last_byte_of_its_body():
     scopes = []
 
@@ -32,7 +37,7 @@ def test_a_request_has_arrived_with_the_last_byte_of_its_body():
     async def arrive():
         config = uvicorn.Config(app, lifespan="off", log_config=None)
         config.load()
-        state = {"settings": Settings()}
+        state = {"settings": Settings(), "shedder": Calm()}
         protocol = BoundedProtocol(config=config, server_state=ServerState(), app_state=state)
         protocol.connection_made(Nowhere())
         protocol.data_received(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nab")

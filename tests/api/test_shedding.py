@@ -1,7 +1,11 @@
 """While a queue is full: what it would refuse is refused at a glance, and nothing else is."""
 
-import asyncio
+import json
+import re
+import socket
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import numpy as np
@@ -11,11 +15,13 @@ from app.api.examples import EXAMPLES
 from app.api.scheduling_routes import SCHEDULING_ROUTES
 from app.api.shedding import outline_of
 from app.execution import Outline
-from app.main import create_app
 from app.scheduling import DeadlineExceededError, solve_specified
 from app.settings import Settings
+from lab import attacks
 from lab.channels import iid_channels
 from tests.api.bodies import nested, packed
+from tests.api.test_observer import SAFE, counted
+from tests.conftest import running_service
 
 REQUESTS = {route.path: route.request for route in SCHEDULING_ROUTES}
 SMALL, LARGE = (iid_channels(np.random.default_rng(0), *size) for size in ((6, 20), (16, 100)))
@@ -50,7 +56,7 @@ def test_the_glance_sees_what_the_solve_will_be(path, body):
 
 
 @pytest.fixture
-async def crowded(monkeypatch):
+def crowded(monkeypatch):
     """Serve with a full thread queue; yield a client."""
     opened = threading.Event()
 
@@ -63,48 +69,71 @@ async def crowded(monkeypatch):
         return solve_specified(problem, spec, stop)
 
     monkeypatch.setattr("app.execution.solve_specified", held)
-    app = create_app(Settings(solver_workers=1, queue_length=1))
-    async with (
-        app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client,
+    settings = Settings(solver_workers=1, queue_length=1, read_timeout_ms=1000)
+    with (
+        running_service(settings) as url,
+        httpx.Client(base_url=url, timeout=30) as client,
+        ThreadPoolExecutor(2) as pool,
     ):
-        while (await client.get("/health/ready")).status_code != 200:
-            await asyncio.sleep(0.01)
-        body = {"channels": packed(SMALL), "gamma": 1, "algorithm": LONG}
-        waiting = [asyncio.create_task(client.post("/schedule", json=body)) for _ in range(2)]
-        while not app.state.service.executor.crowded:
-            await asyncio.sleep(0.01)
+        waiting = [pool.submit(httpx.post, f"{url}/schedule", json=BODY) for _ in range(2)]
+        while 'airsched_queue_length{lane="thread"} 1.0' not in client.get("/metrics").text:
+            time.sleep(0.01)
         yield client
         opened.set()
-        assert [(await task).status_code for task in waiting] == [200, 200]
+        assert [task.result().status_code for task in waiting] == [200, 200]
 
 
-@pytest.mark.anyio
-async def test_what_the_queue_has_no_place_for_is_not_even_validated(crowded, monkeypatch):
-    monkeypatch.setattr("app.api.endpoint.decode", None)
-    body = {"channels": packed(SMALL), "gamma": 1, "algorithm": LONG}
-    for path, asked in (("/schedule", body), ("/schedule/frontier", {"channels": nested(SMALL)})):
-        refused = await crowded.post(path, json=asked)
+BODY = {"channels": packed(SMALL), "gamma": 1, "algorithm": LONG}
+
+
+def test_what_the_queue_has_no_place_for_does_not_get_to_the_application(crowded, monkeypatch):
+    monkeypatch.setattr("app.api.endpoint.SchedulingEndpoint.__call__", None)
+    for path, asked in (("/schedule", BODY), ("/schedule/frontier", {"channels": nested(SMALL)})):
+        refused = crowded.post(path, json=asked, headers={"x-request-id": "mine"})
         assert refused.status_code == 503
         assert refused.json()["type"].endswith("queue-full")
         assert refused.headers["retry-after"] == "1"
-        assert refused.headers["x-request-id"]
-    counted = (await crowded.get("/metrics")).text
-    assert 'airsched_requests_total{method="POST",route="/schedule",status="503"}' in counted
+        assert refused.headers["x-request-id"] == "mine"
+        assert refused.headers.items() >= SAFE.items()
+        assert "connection" not in refused.headers
+    text = crowded.get("/metrics").text
+    labels = {"method": "POST", "route": "/schedule", "status": "503"}
+    assert counted(text, "airsched_requests_total", **labels) >= 1
+    assert counted(text, "airsched_rejected_total", reason="queue-full") >= 2
 
 
-@pytest.mark.anyio
-async def test_what_runs_on_the_loop_or_in_a_process_is_answered(crowded):
+def test_what_runs_on_the_loop_or_in_a_process_is_answered(crowded):
     for algorithm in ("matching_pursuit", DUAL, "all_devices", "sdr"):
         body = {"channels": nested(SMALL), "gamma": 1, "algorithm": algorithm}
-        assert (await crowded.post("/schedule", json=body)).status_code == 200
+        assert crowded.post("/schedule", json=body).status_code == 200
 
 
-@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"x-forwarded-for": "127.0.0.1"},
+        {"expect": "100-continue"},
+        {"connection": "close"},
+    ],
+)
+def test_what_is_not_refused_at_a_glance_is_refused_by_the_queue(crowded, headers):
+    refused = crowded.post("/schedule", json=BODY, headers=headers)
+    assert refused.status_code == 503
+    assert refused.json()["type"].endswith("queue-full")
+
+
+def test_another_client_behind_a_proxy_is_not_refused_for_it(crowded):
+    """It has less to do than the one whose solves fill the queue, and takes a place of its own."""
+    body = {**BODY, "deadline_ms": 500}
+    answer = crowded.post("/schedule", json=body, headers={"x-forwarded-for": "10.0.0.1"})
+    assert answer.status_code == 504
+
+
 @pytest.mark.parametrize(
     ("content", "status"),
     [
         (b"{", 400),
+        (b"", 400),
         (b"[]", 422),
         (b'{"channels": 1, "gamma": 1}', 422),
         (b'{"channels": {"real": [], "imag": []}, "gamma": 1}', 422),
@@ -114,20 +143,40 @@ async def test_what_runs_on_the_loop_or_in_a_process_is_answered(crowded):
         (b'{"algorithm": 7}', 422),
     ],
 )
-async def test_what_is_wrong_is_told_as_ever(crowded, content, status):
+def test_what_is_wrong_is_told_as_ever(crowded, content, status):
     headers = {"content-type": "application/json"}
-    assert (await crowded.post("/schedule", content=content, headers=headers)).status_code == status
+    assert crowded.post("/schedule", content=content, headers=headers).status_code == status
 
 
-@pytest.mark.anyio
-async def test_bodies_in_parts_arrive_whole(crowded):
-    async def parts():
+def test_bodies_in_parts_arrive_whole(crowded):
+    def parts():
         yield b'{"channels": {"real": [[1]], "imag"'
+        time.sleep(0.05)
         yield b': [[0]]}, "gamma": 1}'
 
-    # Longer than announced at once, and without a length.
+    # With a length, and without.
     for length in ({"content-length": "56"}, {}):
         headers = {"content-type": "application/json", **length}
-        answer = await crowded.post("/schedule", content=parts(), headers=headers)
+        answer = crowded.post("/schedule", content=parts(), headers=headers)
         assert answer.status_code == 200
-    assert (await crowded.get("/schedule")).status_code == 405
+    assert crowded.get("/schedule").status_code == 405
+
+
+def test_pipelined_requests_are_answered_in_order(crowded):
+    content = json.dumps(BODY).encode()
+    small = json.dumps({"channels": nested([[1]]), "gamma": 1}).encode()
+    # From the address whose solves fill the queue.
+    with socket.create_connection(("127.0.0.1", crowded.base_url.port), 5) as connection:
+        connection.sendall(
+            attacks.request(content) + attacks.request(small) + attacks.request(content)
+        )
+        received = b""
+        while received.count(b"HTTP/1.1 ") < 3:
+            received += connection.recv(65536)
+    assert re.findall(rb"HTTP/1.1 (\d+)", received) == [b"503", b"200", b"503"]
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(crowded):
+    with attacks.connected(str(crowded.base_url)) as connection:
+        connection.sendall(attacks.request(b"{", length=100))
+        assert attacks.status_of(connection) == 408

@@ -36,6 +36,7 @@ def attack(process, address, name):
         ("empty_lists", 413),
         ("endless_headers", 431),
         ("endless_url", 431),
+        ("endless_trailer", 431),
         ("tiny_channels", 200),
     ],
 )

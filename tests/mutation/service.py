@@ -53,14 +53,29 @@ MUTANTS = [
         "app/api/shedding.py",
         "tests/api/test_shedding.py",
         (
-            "the body is lost on the way",
-            "_again(message, receive)",
-            "receive",
+            "whoever a proxy asks for is refused as the proxy",
+            ' and b"x-forwarded-for" not in given',
+            "",
         ),
         (
             "polishing counts as short",
             'not (body.get("polish") or body.get("bound"))',
             'not body.get("bound")',
+        ),
+    ),
+    *mutants(
+        "app/api/protocol.py",
+        "tests/api/test_shedding.py",
+        (
+            "the body is lost on the way",
+            "            super().on_body(bytes(body))\n",
+            "",
+        ),
+        (
+            "a trailer may be endless",
+            "if self._message_open:\n                # Some",
+            "if self._head_open:\n                # Some",
+            "tests/faults/test_attacks.py::test_a_request_that_would_cost_too_much",
         ),
     ),
     *mutants(

@@ -1,0 +1,32 @@
+"""The service as it is beside an earlier revision, to compare them in one run."""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+BEFORE, NOW = "before", "now"
+
+
+@contextmanager
+def checkouts(revision: str | None) -> Iterator[dict[str, Path]]:
+    """Yield the folders of the earlier revision, if there is one, and of this version, by name.
+
+    The kernels of the earlier one are compiled.
+    """
+    if revision is None:
+        yield {NOW: Path.cwd()}
+        return
+    with tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent) / BEFORE
+        subprocess.run(
+            ["git", "worktree", "add", "--quiet", "--detach", folder, revision], check=True
+        )
+        try:
+            print(f"compiling the kernels of {revision}", file=sys.stderr)
+            subprocess.run([sys.executable, "-m", "app.compilation"], cwd=folder, check=True)
+            yield {BEFORE: folder, NOW: Path.cwd()}
+        finally:
+            subprocess.run(["git", "worktree", "remove", "--force", folder], check=True)
