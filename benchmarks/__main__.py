@@ -31,14 +31,20 @@ def main() -> None:
     parser.add_argument(
         "--profile", action="store_true", help="with routes: list where a request's time goes"
     )
+    parser.add_argument(
+        "--before", metavar="REVISION", help="with routes: compare with an earlier revision"
+    )
     asked = parser.parse_args()
     names = asked.names or list(BENCHMARKS)
     if unknown := set(names) - set(BENCHMARKS):
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
+    if (asked.profile or asked.before) and names != ["routes"]:
+        parser.error("--profile and --before go with routes alone")
     if asked.profile:
-        if names != ["routes"]:
-            parser.error("--profile goes with routes alone")
         import_module("benchmarks.routes").profile()
+        return
+    if asked.before:
+        import_module("benchmarks.versions").compare(asked.before)
         return
     for name in names:
         import_module(f"benchmarks.{name}").main()

@@ -6,18 +6,13 @@ bounded in size and time; nothing leaves this machine.
 """
 
 import argparse
-import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks import fairness
 from lab.attacks import ATTACKS, Noticed, watch
+from lab.checkouts import checkouts
 from lab.processes import terminate
 from lab.service import running_command
 
@@ -40,7 +35,7 @@ def main() -> None:
         "stop [s]",
         title="hostile clients: longest wait of another client, growth of the service's memory",
     )
-    with _checkouts(asked.before, console) as folders:
+    with checkouts(asked.before) as folders:
         for attack in ATTACKS:
             if asked.only and attack.__name__ not in asked.only:
                 continue
@@ -64,23 +59,6 @@ def _cells(noticed: Noticed) -> list[str]:
         str(noticed.refused),
         answers,
     ]
-
-
-@contextmanager
-def _checkouts(before: str | None, console: Console) -> Iterator[dict[str, Path]]:
-    """Yield the folder of this version, and of the revision ``before``, ready to run."""
-    if before is None:
-        yield {"now": Path.cwd()}
-        return
-    with tempfile.TemporaryDirectory() as parent:
-        folder = Path(parent) / "before"
-        subprocess.run(["git", "worktree", "add", "--detach", folder, before], check=True)
-        try:
-            console.print(f"compiling the kernels of {before}", style="dim")
-            subprocess.run([sys.executable, "-m", "app.compilation"], cwd=folder, check=True)
-            yield {"before": folder, "now": Path.cwd()}
-        finally:
-            subprocess.run(["git", "worktree", "remove", "--force", folder], check=True)
 
 
 if __name__ == "__main__":

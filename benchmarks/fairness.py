@@ -1,11 +1,14 @@
-"""What a light client notices of a heavy one: latency alone, and beside :func:`hogging`.
+"""What a light client notices of a heavy one: latency alone, and beside it.
 
-The light client asks from an address of its own, one request at a time with a pause after each.
+The heavy client sends large rounds on six connections (:func:`hogging`), or floods the service with
+small ones on 32. The light client asks from an address of its own, one request at a time with a
+pause after each.
 """
 
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 
 import httpx
 import numpy as np
@@ -13,6 +16,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from benchmarks import load
 from benchmarks.service import MSGPACK, schedule_body
 from lab.attacks import BYSTANDER, hogging
 from lab.service import running_command
@@ -20,7 +24,25 @@ from lab.service import running_command
 ROUNDS = 3
 SECONDS = 4.0
 PAUSE_SECONDS = 0.01
-ASKED = (("matching_pursuit", 6, 20), ("dual_pursuit", 6, 20), ("dual_pursuit", 16, 100))
+FLOOD_CONNECTIONS = 32
+
+
+def flooding(address: str) -> Counter[int | str]:
+    """Keep many connections busy with matching pursuit at 20 / 6, from another process."""
+    body = schedule_body(6, 20, MSGPACK)
+    port = httpx.URL(address).port or 80
+    outcome = load.post(
+        port, "/schedule", body, MSGPACK, connections=FLOOD_CONNECTIONS, seconds=SECONDS
+    )
+    return Counter({200: outcome.requests})
+
+
+ASKED = (
+    ("matching_pursuit", 6, 20, hogging),
+    ("dual_pursuit", 6, 20, hogging),
+    ("dual_pursuit", 16, 100, hogging),
+    ("matching_pursuit", 6, 20, flooding),
+)
 
 
 def main() -> None:
@@ -32,9 +54,9 @@ def main() -> None:
         "p95 over alone",
         "refused",
         "heavy client",
-        title=f"a light client beside one with six connections of large rounds, {ROUNDS} rounds",
+        title=f"a light client beside a heavy one, {ROUNDS} rounds",
     )
-    for algorithm, antennas, devices in track(ASKED, "fairness", transient=True):
+    for algorithm, antennas, devices, abuse in track(ASKED, "fairness", transient=True):
         body = schedule_body(antennas, devices, MSGPACK, algorithm=algorithm)
         alone, beside, refused, heavy = [], [], 0, Counter[int | str]()
         with running_command() as (_, address):
@@ -42,11 +64,11 @@ def main() -> None:
                 latencies, failed = _ask(address, body, SECONDS / 2)
                 alone += latencies
                 refused += failed
-                with _Hogging(address) as hog:
-                    latencies, failed = _ask(address, body, SECONDS - 0.5)
+                with _Heavy(abuse, address) as client:
+                    latencies, failed = _ask(address, body, SECONDS - 1)
                 beside += latencies
                 refused += failed
-                heavy += hog.statuses
+                heavy += client.statuses
         table.add_row(
             algorithm,
             f"{devices} / {antennas}",
@@ -54,25 +76,26 @@ def main() -> None:
             f"{np.median(beside):.2f}, {np.percentile(beside, 95):.2f}",
             f"{np.percentile(beside, 95) / np.percentile(alone, 95):.1f}×",
             f"{refused} of {len(alone) + len(beside)}",
-            ", ".join(f"{count} × {status}" for status, count in heavy.items()),
+            f"{abuse.__name__}: "
+            + ", ".join(f"{count} × {status}" for status, count in heavy.items()),
         )
     Console(width=120).print(table)
 
 
-class _Hogging:
+class _Heavy:
     """The heavy client, in a thread, until it has ended by itself."""
 
-    def __init__(self, address: str) -> None:
-        self._address = address
+    def __init__(self, abuse: Callable[[str], Counter[int | str]], address: str) -> None:
+        self._abuse, self._address = abuse, address
 
-    def __enter__(self) -> "_Hogging":
+    def __enter__(self) -> "_Heavy":
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
-        time.sleep(0.3)
+        time.sleep(0.5)
         return self
 
     def _run(self) -> None:
-        self.statuses = hogging(self._address)
+        self.statuses = self._abuse(self._address)
 
     def __exit__(self, *raised: object) -> None:
         self._thread.join()

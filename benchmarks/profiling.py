@@ -26,6 +26,7 @@ _STAGES = (
     ("app/api/endpoint.py", "_encode", "compose and encode"),
     ("app/api/endpoint.py", "", "the route itself"),
     ("app/api/scheduling_routes.py", "", "the route itself"),
+    ("app/api/shedding.py", "", "refuse"),
     ("app/api/error_responses.py", "", "refuse"),
     ("app/api/observer.py", "_record", "metrics and log"),
     ("app/api/observer.py", "", "request id, headers"),
