@@ -27,6 +27,7 @@ from app import metrics
 from app.api.bodies import ARRIVED
 from app.api.error_responses import raw_answer
 from app.api.errors import Cause
+from app.api.joined_writes import JoinedWrites
 from app.api.shedding import Shedder
 from app.settings import Settings
 
@@ -191,6 +192,9 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _begin_answer(self) -> None:
         super().on_headers_complete()
+        # Others have no body in their answer, or write something before it.
+        if self.parser.get_method() == b"POST" and not self.expect_100_continue:
+            self.cycle.transport = JoinedWrites(self.transport)  # type: ignore[assignment]
         # Trailers go where nobody looks.
         self.headers = []
         if self.parser.should_upgrade():

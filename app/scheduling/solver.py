@@ -75,16 +75,12 @@ def _scheduled(problem: Problem | IrsProblem, spec: SolveSpec, stop: MaskArray) 
     scheduler = spec.scheduler
     context = Context(spec.seed, stop, spec.warm_start)
     selection = scheduler.select(problem, spec.parameters, context)
-    phases = selection.phases
-    problem = tuned_problem(problem, phases, uses_surface=scheduler.uses_surface)
-    found = (selection.receiver, selection.active)
+    problem = tuned_problem(problem, selection.phases, uses_surface=scheduler.uses_surface)
     if spec.polish:
-        found = polished(problem, *found, stop)
-    receiver, active = found
-    stopped = "deadline" if spec.polish and stop[0] else selection.stopped
-    return verified_schedule(
-        problem, spec, selection._replace(receiver=receiver, active=active, stopped=stopped)
-    )
+        receiver, active = polished(problem, selection.receiver, selection.active, stop)
+        stopped = "deadline" if stop[0] else selection.stopped
+        selection = selection._replace(receiver=receiver, active=active, stopped=stopped)
+    return verified_schedule(problem, spec, selection)
 
 
 def verified_schedule(problem: Problem, spec: SolveSpec, selection: Selection) -> Schedule:
