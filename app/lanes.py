@@ -4,11 +4,15 @@ A client alone may keep ``workers`` of them busy; one more thread is there for t
 nobody has to wait for the end of somebody else's long solve. Clients take turns: a thread that
 becomes free takes the next solve of the client that runs the fewest. When the queue is full, a
 client with less to do than another takes the place of that client's newest solve.
+
+A queue bridges bursts. If there is more to do than can be done, it makes every answer late and none
+more: so after a refusal nobody waits for a while, except clients with less to do than another.
 """
 
 import asyncio
+import math
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -21,6 +25,9 @@ Outcome = TypeVar("Outcome")
 
 GRACE_SECONDS = 0.05
 """How long after the deadline a running solve may take to end."""
+
+CLOSED_SECONDS = 0.1
+"""How long after a refusal nobody waits."""
 
 Gone = Callable[[], Awaitable[None]]
 """Waits until nobody wants the answer any more."""
@@ -85,6 +92,7 @@ class Lane:
         self._queue_length = queue_length
         self._running: Counter[str] = Counter()
         self._waiting: dict[str, deque[_Task[Any]]] = {}
+        self._closed_until = -math.inf
         self._gauge = metrics.QUEUE_LENGTH.labels(name)
         metrics.QUEUE_LIMIT.labels(name).set(queue_length)
 
@@ -136,16 +144,19 @@ class Lane:
 
     @property
     def full(self) -> bool:
-        """Whether as many solves run and wait as may, if they are of one client."""
-        return self._is_queue_full() and self._running.total() >= self._workers
+        """Whether a solve cannot start, nor wait, if all are of one client."""
+        return self._running.total() >= self._workers and (self._is_full() or self._is_closed())
 
     def refuses(self, client: str) -> bool:
-        """Whether a solve of ``client`` would find no place now."""
-        return (
-            not self._starts_at_once(client)
-            and self._is_queue_full()
-            and (self._load(self._busiest(client)) <= self._load(client) + 1)
-        )
+        """Return whether a solve of ``client`` finds no place; from then on nobody waits."""
+        full = self._is_full()
+        if self._starts_at_once(client) or not (full or self._is_closed()):
+            return False
+        # They have to give way; in a full queue, one that has a place there.
+        if self._busiest_load(self._waiting if full else self._running) > self._load(client) + 1:
+            return False
+        self._close_queue()
+        return True
 
     def _admit(self, task: _Task[Any]) -> None:
         client = task.work.client
@@ -154,20 +165,26 @@ class Lane:
         if self._starts_at_once(client):
             self._start(task)
             return
-        if self._is_queue_full():
-            self._refuse_newest_of(self._busiest(client))
+        if self._is_full():
+            self._refuse_newest_of(max(self._waiting, key=self._load))
+            self._close_queue()
         self._waiting.setdefault(client, deque()).append(task)
         self._show_length()
 
     def _starts_at_once(self, client: str) -> bool:
         return not self._waiting.get(client) and self._may_start(client)
 
-    def _is_queue_full(self) -> bool:
+    def _is_full(self) -> bool:
         return sum(map(len, self._waiting.values())) >= self._queue_length
 
-    def _busiest(self, client: str) -> str:
-        """Return the busiest client that waits; ``client`` if nobody does."""
-        return max(self._waiting, key=self._load, default=client)
+    def _is_closed(self) -> bool:
+        return asyncio.get_running_loop().time() < self._closed_until
+
+    def _close_queue(self) -> None:
+        self._closed_until = asyncio.get_running_loop().time() + CLOSED_SECONDS
+
+    def _busiest_load(self, clients: Iterable[str]) -> int:
+        return max(map(self._load, clients), default=0)
 
     def _may_start(self, client: str) -> bool:
         alone = self._running.keys() <= {client}

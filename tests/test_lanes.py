@@ -114,3 +114,44 @@ async def test_who_gives_up_waiting_leaves_the_place_to_others(held):
     waiting = await lane.asked("a")
     assert await outcomes(lane, waiting) == ["a"]
     assert lane.started == ["a", "a"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("seconds", "taken"), [(60.0, None), (0.0, "a")])
+async def test_after_a_refusal_nobody_waits_for_a_while(held, monkeypatch, seconds, taken):
+    monkeypatch.setattr("app.lanes.CLOSED_SECONDS", seconds)
+    lane = held(1, 2)
+    tasks = await lane.asked("aaaa")
+    lane.ends["a"].release()
+    while len(lane.started) < 2:
+        await asyncio.sleep(0.01)
+    # One runs and one waits: there is a place, but no sense in waiting while others are refused.
+    tasks += await lane.asked("a")
+    assert await outcomes(lane, tasks) == ["a", "a", "a", None, taken]
+
+
+@pytest.mark.anyio
+async def test_what_can_start_at_once_is_taken_after_a_refusal(held, monkeypatch):
+    monkeypatch.setattr("app.lanes.CLOSED_SECONDS", 60.0)
+    lane = held(1, 1)
+    tasks = await lane.asked("aaa")
+    assert lane.lane.full
+    for _ in range(2):
+        lane.ends["a"].release()
+    await asyncio.wait(tasks[:2], timeout=20)
+    assert not lane.lane.full
+    tasks += await lane.asked("a")
+    assert await outcomes(lane, tasks) == ["a", "a", None, "a"]
+
+
+@pytest.mark.anyio
+async def test_after_a_refusal_those_with_less_to_do_than_another_wait(held, monkeypatch):
+    monkeypatch.setattr("app.lanes.CLOSED_SECONDS", 60.0)
+    lane = held(1, 2)
+    tasks = await lane.asked("aaaa")
+    lane.ends["a"].release()
+    while len(lane.started) < 2:
+        await asyncio.sleep(0.01)
+    # a runs one and has one waiting; b takes the spare thread, c waits, d takes the place of a.
+    tasks += await lane.asked("bcde")
+    assert await outcomes(lane, tasks) == ["a", "a", None, None, "b", "c", "d", None]
