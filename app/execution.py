@@ -93,7 +93,7 @@ class Executor:
     ) -> None:
         self.loop_seconds = loop_seconds
         self._shares = workers
-        self._threads = Lane("thread", workers, queue_length, _be_nice)
+        self._threads = Lane("thread", workers, queue_length, be_nice)
         self._processes = Lane("process", workers, queue_length)
         self._workers = Workers(metrics.WORKER_RESTARTS.inc)
 
@@ -171,6 +171,10 @@ class Executor:
         lane = self._lane(outline)
         return lane is not None and lane.refuses(client)
 
+    def overwhelmed_by(self, client: str) -> bool:
+        """Whether ``client`` has solves where another of its solves would find no place now."""
+        return self._threads.overwhelmed_by(client) or self._processes.overwhelmed_by(client)
+
     def _lane(self, outline: "Outline") -> Lane | None:
         """Return where a solve like this runs; None for here and now."""
         if outline.plain:
@@ -210,7 +214,7 @@ class Executor:
         self._workers.close()
 
 
-def _be_nice() -> None:
+def be_nice() -> None:
     """Let the event loop go first where cores are short; Linux can do that thread by thread.
 
     Not for threads that wait for processes: those would be born nice, and their server with them.

@@ -12,7 +12,7 @@ more: so after a refusal nobody waits for a while, except clients with less to d
 import asyncio
 import math
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -93,6 +93,7 @@ class Lane:
         self._running: Counter[str] = Counter()
         self._waiting: dict[str, deque[_Task[Any]]] = {}
         self._closed_until = -math.inf
+        self._refused: dict[str, float] = {}
         self._gauge = metrics.QUEUE_LENGTH.labels(name)
         metrics.QUEUE_LIMIT.labels(name).set(queue_length)
 
@@ -149,14 +150,14 @@ class Lane:
 
     def refuses(self, client: str) -> bool:
         """Return whether a solve of ``client`` finds no place; from then on nobody waits."""
-        full = self._is_full()
-        if self._starts_at_once(client) or not (full or self._is_closed()):
-            return False
-        # They have to give way; in a full queue, one that has a place there.
-        if self._busiest_load(self._waiting if full else self._running) > self._load(client) + 1:
-            return False
-        self._close_queue()
-        return True
+        refused = self._has_no_place_for(client)
+        if refused:
+            self._close_queue()
+        return refused
+
+    def overwhelmed_by(self, client: str) -> bool:
+        """Whether ``client`` has solves here, and another would find no place."""
+        return self._load(client) > 0 and self._has_no_place_for(client)
 
     def _admit(self, task: _Task[Any]) -> None:
         client = task.work.client
@@ -171,6 +172,14 @@ class Lane:
         self._waiting.setdefault(client, deque()).append(task)
         self._show_length()
 
+    def _has_no_place_for(self, client: str) -> bool:
+        full = self._is_full()
+        if self._starts_at_once(client) or not (full or self._is_closed()):
+            return False
+        # They have to give way; in a full queue, one that has a place there.
+        busier = self._waiting if full else self._running
+        return max(map(self._load, busier), default=0) <= self._load(client) + 1
+
     def _starts_at_once(self, client: str) -> bool:
         return not self._waiting.get(client) and self._may_start(client)
 
@@ -182,9 +191,6 @@ class Lane:
 
     def _close_queue(self) -> None:
         self._closed_until = asyncio.get_running_loop().time() + CLOSED_SECONDS
-
-    def _busiest_load(self, clients: Iterable[str]) -> int:
-        return max(map(self._load, clients), default=0)
 
     def _may_start(self, client: str) -> bool:
         alone = self._running.keys() <= {client}

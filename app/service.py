@@ -10,7 +10,7 @@ from types import FrameType
 from typing import TypeVar
 
 from app import metrics
-from app.execution import Executor
+from app.execution import Executor, be_nice
 from app.kernel_parts import SMALL
 from app.parent import when_parent_ends
 from app.readiness import NotReadyError, Readiness
@@ -49,7 +49,7 @@ class Service:
         )
         self.turns = Turns()
         # One at a time: decoding holds the interpreter lock, and takes memory beside the body.
-        self._aside = ThreadPoolExecutor(1, "aside")
+        self._aside = ThreadPoolExecutor(1, "aside", be_nice)
         self.readiness = Readiness(self.executor.start)
         self._starting: asyncio.Task[None] | None = None
         self._draining = False

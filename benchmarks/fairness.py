@@ -2,13 +2,17 @@
 
 The heavy client sends large rounds on six connections (:func:`hogging`), or floods the service with
 small ones on 32. The light client asks from an address of its own, one request at a time with a
-pause after each.
+pause after each. The heavy one is a process of its own, and nice: the processor time that it takes
+is not the service's.
 """
 
-import threading
+import multiprocessing
+import os
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 
 import httpx
 import numpy as np
@@ -64,11 +68,11 @@ def main() -> None:
                 latencies, failed = _ask(address, body, SECONDS / 2)
                 alone += latencies
                 refused += failed
-                with _Heavy(abuse, address) as client:
+                with _heavy(abuse, address) as statuses:
                     latencies, failed = _ask(address, body, SECONDS - 1)
                 beside += latencies
                 refused += failed
-                heavy += client.statuses
+                heavy += statuses.result()
         table.add_row(
             algorithm,
             f"{devices} / {antennas}",
@@ -82,23 +86,18 @@ def main() -> None:
     Console(width=120).print(table)
 
 
-class _Heavy:
-    """The heavy client, in a thread, until it has ended by itself."""
-
-    def __init__(self, abuse: Callable[[str], Counter[int | str]], address: str) -> None:
-        self._abuse, self._address = abuse, address
-
-    def __enter__(self) -> "_Heavy":
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
+@contextmanager
+def _heavy(
+    abuse: Callable[[str], Counter[int | str]], address: str
+) -> Iterator[Future[Counter[int | str]]]:
+    """Run the heavy client in a process, and wait until it has ended by itself."""
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, spawn, os.nice, (19,)) as pool:
+        # Started, and its modules loaded.
+        pool.submit(os.getpid).result()
+        statuses = pool.submit(abuse, address)
         time.sleep(0.5)
-        return self
-
-    def _run(self) -> None:
-        self.statuses = self._abuse(self._address)
-
-    def __exit__(self, *raised: object) -> None:
-        self._thread.join()
+        yield statuses
 
 
 def _ask(address: str, body: bytes, seconds: float) -> tuple[list[float], int]:

@@ -8,6 +8,7 @@ A request counts as in progress once its body has arrived: heads without bodies 
 Large bodies and answers are decoded and encoded in a thread, so that the event loop goes on.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -17,7 +18,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app.api.bodies import (
     ARRIVED,
     LARGE_BYTES,
-    Body,
     Headers,
     decode,
     read_body,
@@ -27,14 +27,18 @@ from app.api.error_responses import answer_to, refuse
 from app.api.observer import Observation
 from app.api.requests import RoundRequest
 from app.api.security import client_of
+from app.api.shedding import has_no_place
 from app.api.timing import Timing
 from app.api.wire import answer_type, encode
-from app.lanes import AbandonedError
+from app.lanes import AbandonedError, QueueFullError
 from app.service import Service
 from app.shares import OverloadedError
 
 LARGE_DEVICES = 2048
 """Answers about more devices than this, over all rounds, are encoded in a thread."""
+
+UNREAD_SECONDS = 0.1
+"""How long a large body is left unread if another solve of its client would find no place."""
 
 Hold = Callable[[int], None]
 
@@ -53,6 +57,16 @@ class Call(NamedTuple):
     observation: Observation
     timing: Timing
     receive: Receive
+
+    async def may_send_much(self) -> None:
+        """Refuse a client that has solves where another would find no place, but not at once.
+
+        A large body costs much, read or not; who sends one after the other has to wait between.
+        """
+        if self.service.executor.overwhelmed_by(self.client):
+            await asyncio.sleep(UNREAD_SECONDS)
+            if self.service.executor.overwhelmed_by(self.client):
+                raise QueueFullError
 
     async def gone(self) -> None:
         """Return when the client has gone."""
@@ -109,14 +123,20 @@ class SchedulingEndpoint:
         service.readiness.require_ready()
         if not arrived:
             service.places.require_room(call.client)
-        body = await read_body(call.receive, headers, service.settings, hold, arrived=arrived)
+        body = await read_body(
+            call.receive, headers, service.settings, hold, call.may_send_much, arrived=arrived
+        )
         with service.places.holding(call.client) as take:
             take(1)
             await service.turns.take(call.client)
             if len(body) <= LARGE_BYTES:
-                asked = self._parse(body, media_type, service)
+                asked = self._checked(decode(body, media_type), service)
             else:
-                asked = await service.aside(self._parse, body, media_type, service)
+                value = await service.aside(decode, body, media_type)
+                if has_no_place(service, self._request, value, call.client):
+                    raise QueueFullError
+                asked = await service.aside(self._checked, value, service)
+                del value
             del body
             found = await self._solve(asked, call)
             answer_in = answer_type(headers)
@@ -128,8 +148,8 @@ class SchedulingEndpoint:
             hold(len(content))
         return content, answer_in
 
-    def _parse(self, body: Body, media_type: str, service: Service) -> RoundRequest:
-        asked = self._request.model_validate(decode(body, media_type), context=service.limits)
+    def _checked(self, value: object, service: Service) -> RoundRequest:
+        asked = self._request.model_validate(value, context=service.limits)
         # Checked and kept, so that nobody has to do it on the event loop.
         assert asked.problems
         return asked

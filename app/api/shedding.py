@@ -4,6 +4,8 @@ Only while a queue is full. A look at the body tells which queue the request nee
 would run on the event loop is never refused here. Whatever cannot be told at a glance, and every
 request that is wrong in any way, goes on to its route and is answered there.
 
+A larger body has to be read and decoded in a thread first, but is refused before it is checked.
+
 Most of what a refusal costs is then the connection's: refusing must be much cheaper than answering
 if a crowd of clients is not to keep the service from its work (``python -m benchmarks overload``).
 """
@@ -64,15 +66,14 @@ class Shedder:
         started
             When the request began.
         """
+        given: Headers = dict(headers)
         try:
-            given: Headers = dict(headers)
             client = client_of(address, given, self._service.settings)
             value = decode(body, require_known_media_type(given))
-            outline = outline_of(self._requests[url], value)
         # Its route says what is wrong with it.
-        except (ApiError, ValueError, TypeError, LookupError, AttributeError):
+        except ApiError:
             return None
-        if not self._service.executor.refuses(outline, client):
+        if not has_no_place(self._service, self._requests[url], value, client):
             return None
         cause = Cause.QUEUE_FULL
         observation = Observation(request_id(headers))
@@ -88,6 +89,17 @@ def _is_small(headers: Mapping[bytes, bytes]) -> bool:
     """Whether the body is announced, and decoded on the event loop."""
     length = headers.get(b"content-length", b"")
     return length.isdigit() and len(length) < 9 and int(length) <= LARGE_BYTES
+
+
+def has_no_place(service: Service, request: type[RoundRequest], body: Any, client: str) -> bool:
+    """Return whether what a decoded body asks for would be refused; if in doubt, it would not."""
+    if not service.executor.crowded:
+        return False
+    try:
+        outline = outline_of(request, body)
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return False
+    return service.executor.refuses(outline, client)
 
 
 def outline_of(request: type[RoundRequest], body: Any) -> Outline:

@@ -180,8 +180,9 @@ def _from_packed(
         raise ValueError(
             f"data has {len(data)} bytes where {packed['dtype']} of shape {shape} takes {expected}"
         )
-    # Bytes are immutable and so is the array: the problem need not copy it.
     array: ComplexArray = np.frombuffer(data, dtype).astype(np.complex128, copy=False)
+    # Nobody else has it: the problem need not copy it.
+    array.flags.writeable = False
     return array.reshape(shape)
 
 

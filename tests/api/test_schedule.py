@@ -6,6 +6,7 @@ import msgpack
 import numpy as np
 import pytest
 
+from app.api.requests import ScheduleRequest
 from app.api.responses import ScheduleAnswer
 from app.scheduling import SCHEDULERS, Problem, solve
 from app.scheduling.schedulers.matching_pursuit import MatchingPursuitParameters
@@ -100,6 +101,15 @@ def test_complex64(client):
     single = CHANNELS.astype(np.complex64)
     answer = post(client, {**ASK, "channels": packed(single, "complex64")})
     assert answer == post(client, {**ASK, "channels": packed(single.astype(np.complex128))})
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_packed_channels_are_not_copied_again(dtype):
+    asked = ScheduleRequest.model_validate(
+        {**ASK, "channels": packed(CHANNELS.astype(dtype), dtype)}
+    )
+    (problem,) = asked.problems
+    assert np.shares_memory(problem.channels, asked.channels)
 
 
 def test_null_is_left_out(client):

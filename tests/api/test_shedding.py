@@ -6,15 +6,18 @@ import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import httpx
 import numpy as np
 import pytest
 
+from app.api.endpoint import Call
 from app.api.examples import EXAMPLES
 from app.api.scheduling_routes import SCHEDULING_ROUTES
 from app.api.shedding import outline_of
 from app.execution import Outline
+from app.lanes import QueueFullError
 from app.scheduling import DeadlineExceededError, solve_specified
 from app.settings import Settings
 from lab import attacks
@@ -180,3 +183,43 @@ def test_a_body_that_does_not_come_is_not_waited_for(crowded):
     with attacks.connected(str(crowded.base_url)) as connection:
         connection.sendall(attacks.request(b"{", length=100))
         assert attacks.status_of(connection) == 408
+
+
+HUGE = iid_channels(np.random.default_rng(1), 64, 1000)
+HUGE_BODY = json.dumps({"channels": packed(HUGE), "gamma": 1, "algorithm": DUAL}).encode()
+
+
+def test_a_large_body_of_the_client_that_fills_the_queue_is_refused_unread(crowded):
+    # From the address whose solves fill the queue.
+    with socket.create_connection(("127.0.0.1", crowded.base_url.port), 5) as connection:
+        connection.sendall(attacks.request(b"{", length=10**6))
+        assert attacks.status_of(connection) == 503
+
+
+def test_a_large_body_that_was_not_announced_is_refused_too(crowded, monkeypatch):
+    monkeypatch.setattr("app.api.endpoint.decode", None)
+    parts = (HUGE_BODY[start : start + 10_000] for start in range(0, len(HUGE_BODY), 10_000))
+    headers = {"content-type": "application/json"}
+    refused = crowded.post("/schedule", content=parts, headers=headers)
+    assert refused.status_code == 503
+    assert refused.json()["type"].endswith("queue-full")
+
+
+def test_a_large_body_is_refused_before_it_is_checked(crowded, monkeypatch):
+    monkeypatch.setattr("app.execution.Executor.overwhelmed_by", lambda self, client: False)
+    monkeypatch.setattr("app.api.endpoint.SchedulingEndpoint._checked", None)
+    headers = {"content-type": "application/json"}
+    refused = crowded.post("/schedule", content=HUGE_BODY, headers=headers)
+    assert refused.status_code == 503
+    assert refused.json()["type"].endswith("queue-full")
+
+
+@pytest.mark.anyio
+async def test_a_large_body_is_read_once_there_is_a_place(monkeypatch):
+    monkeypatch.setattr("app.api.endpoint.UNREAD_SECONDS", 0.01)
+    answers = iter([True, False, True, True])
+    executor = SimpleNamespace(overwhelmed_by=lambda client: next(answers))
+    call = Call(SimpleNamespace(executor=executor), "client", None, None, None)
+    await call.may_send_much()
+    with pytest.raises(QueueFullError):
+        await call.may_send_much()
