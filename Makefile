@@ -68,7 +68,7 @@ format: .venv/installed-dev ## put the source in order
 bench: .venv/installed-dev ## measure speed, each figure beside a reference of the same run
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks
 
-load: .venv/installed-dev ## load the service at random times up to its capacity, as a table and a picture (5 min)
+load: .venv/installed-dev ## load the service at random times up to its capacity, as a table and a picture (15 min)
 	@$(BIN)/python -m benchmarks.load_test
 
 attack: .venv/installed-dev ## attack a service of this machine, and print what others notice (BEFORE=revision to compare)

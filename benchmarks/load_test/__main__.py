@@ -26,9 +26,9 @@ from benchmarks.load_test.generator import Outcome, run_each
 from benchmarks.load_test.report import draw, table
 from lab.service import running_command
 
-SHARES = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1)
 CAPACITY_SECONDS = 2.0
 CAPACITY_CONNECTIONS = 32
+POINTS = sum(len(case.shares) for case in CASES)
 BUSY = 0.05
 """If others use more of the machine than this share, nothing committed is overwritten."""
 
@@ -57,32 +57,26 @@ def main() -> None:
     idle = psutil.cpu_percent(1.0) / 100
     if arguments.output is None and idle > BUSY:
         sys.exit(_busy(idle))
-    points = len(CASES) * len(SHARES)
-    seconds = (60 * arguments.minutes - len(CASES) * CAPACITY_SECONDS) / points
-    if seconds < 0.1:
-        sys.exit(f"{arguments.minutes:g} minutes are too few for {points} points")
-    print(f"{points} points of {seconds:.1f} s: about {arguments.minutes:g} minutes", flush=True)
+    print(f"{POINTS} points, about 15 minutes", flush=True)
     watch = _Watch()
     measured: dict[Case, tuple[Capacity, list[Outcome]]] = {}
     with running_command(cores={cores[0]}, solver_workers=1, **LONG_QUEUES) as (process, address):
         for case in CASES:
-            measured[case] = _measure(
-                case, process.pid, address, seconds, {cores[1]}, len(measured)
-            )
+            done = sum(len(outcomes) for _, outcomes in measured.values())
+            measured[case] = _measure(case, process.pid, address, {cores[1]}, done)
         others = watch.others()
     if arguments.output is None and others > BUSY:
         output = FOLDER.parent / "build"
         print(_busy(others), file=sys.stderr)
     output.mkdir(parents=True, exist_ok=True)
     note = f"Others used {others:.0%} of the machine's {os.cpu_count()} cores meanwhile."
-    (output / "load.md").write_text(table(measured, SHARES, note))
-    draw(measured, SHARES, output / "load.png")
+    (output / "load.md").write_text(table(measured, note))
+    draw(measured, output / "load.png")
     print(f"{note} Wrote load.md and load.png to {output}")
 
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.load_test", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=4.0, help="for all (%(default)s)")
     parser.add_argument(
         "--output",
         type=Path,
@@ -100,7 +94,7 @@ def _busy(share: float) -> str:
 
 
 def _measure(
-    case: Case, service: int, address: str, seconds: float, cores: set[int], before: int
+    case: Case, service: int, address: str, cores: set[int], done: int
 ) -> tuple[Capacity, list[Outcome]]:
     """Measure capacity, then latency at each share of it, and say so line by line."""
     body, port = case.body(), httpx.URL(address).port or 80
@@ -126,13 +120,12 @@ def _measure(
     print(f"{name}: {rate:.0f} per second, {capacity.core_rate:.0f} per core second", flush=True)
     outcomes = []
     content = load.request("/schedule", body, case.media_type)
-    rates = [share * rate for share in SHARES]
-    for number, outcome in enumerate(run_each(port, content, rates, seconds, cores)):
+    rates = [share * rate for share in case.shares]
+    for share, outcome in zip(case.shares, run_each(port, content, rates, cores), strict=True):
         outcomes.append(outcome)
         shown = " ".join("–" if p is None else f"{1e3 * p:.3g}" for p in outcome.percentiles)
-        done = before * len(SHARES) + number + 1
         print(
-            f"{done} of {len(CASES) * len(SHARES)}: {name} at {SHARES[number]:g} of capacity: "
+            f"{done + len(outcomes)} of {POINTS}: {name} at {share:g} of capacity: "
             f"{shown} ms, generator {outcome.busy:.0%} busy",
             flush=True,
         )

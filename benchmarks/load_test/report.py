@@ -1,6 +1,6 @@
 """The load test's table and picture."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ Measured = Mapping[Case, tuple["Capacity", list[Outcome]]]
 LEVELS = [f"{share:g} %" for share in PERCENTILES]
 
 
-def table(measured: Measured, shares: Sequence[float], note: str) -> str:
+def table(measured: Measured, note: str) -> str:
     """Return the measurements as Markdown."""
     lines = [
         "# Latency under open load",
@@ -33,7 +33,7 @@ def table(measured: Measured, shares: Sequence[float], note: str) -> str:
         "|---" * 11 + "|",
     ]
     for case, (capacity, outcomes) in measured.items():
-        for share, seen in zip(shares, outcomes, strict=True):
+        for share, seen in zip(case.shares, outcomes, strict=True):
             values = ("–" if p is None else f"{1e3 * p:.3g}" for p in seen.percentiles)
             lines.append(
                 f"| `{case.algorithm}` {case.devices}/{case.antennas} | {case.encoding} "
@@ -43,11 +43,11 @@ def table(measured: Measured, shares: Sequence[float], note: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def draw(measured: Measured, shares: Sequence[float], path: Path) -> None:
+def draw(measured: Measured, path: Path) -> None:
     """Draw latency against load, one panel per algorithm and size."""
-    figure = Figure(figsize=(12, 6.6), layout="constrained")
+    figure = Figure(figsize=(12, 7.4), layout="constrained")
     panels = figure.subplots(2, 3, sharex=True).ravel()
-    for axes, problem in zip(panels, PROBLEMS, strict=False):
+    for axes, problem in zip(panels, PROBLEMS, strict=True):
         titles = []
         for case in (case for case in CASES if (case.algorithm, case.devices) == problem[:2]):
             capacity, outcomes = measured[case]
@@ -56,7 +56,7 @@ def draw(measured: Measured, shares: Sequence[float], path: Path) -> None:
             for place, (level, color) in enumerate(zip(LEVELS, COLORS, strict=True)):
                 found = [
                     (share, 1e3 * value)
-                    for share, seen in zip(shares, outcomes, strict=True)
+                    for share, seen in zip(case.shares, outcomes, strict=True)
                     if (value := seen.percentiles[place]) is not None
                 ]
                 if found:
@@ -72,7 +72,6 @@ def draw(measured: Measured, shares: Sequence[float], path: Path) -> None:
         axes.set_xlabel("load as a share of capacity")
         axes.set_ylabel("latency [ms]")
         axes.grid(alpha=0.3, which="both")
-    for axes in panels[len(PROBLEMS) :]:
-        axes.set_axis_off()
-        axes.legend(*panels[0].get_legend_handles_labels(), loc="center", title="percentile")
+    handles = panels[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=6, title="percentile")
     figure.savefig(path, dpi=110)
