@@ -130,7 +130,7 @@ def _in_virtual_time(due, connections, silent_until):
 
     async def generate():
         nonlocal pool
-        pool = _Pool(REQUEST, due)
+        pool = _Pool(0, REQUEST, due)
         pool.free.extend(Connection() for _ in range(connections))
         pool.start()
         await pool.done
@@ -148,6 +148,20 @@ def test_the_generator_takes_little_time_and_sends_on_time():
         outcome = run(server.port, REQUEST, 200.0, 1.0)
     assert outcome.busy < 0.5
     assert outcome.late < 0.05
+
+
+class Impatient(Server):
+    """Closes connections that have been idle for a while, as services do."""
+
+    def _serve(self, connection):
+        connection.settimeout(0.2)
+        super()._serve(connection)
+
+
+def test_connections_that_the_service_closes_for_being_idle_are_replaced():
+    with Impatient() as server:
+        outcome = run(server.port, REQUEST, 30.0, 1.0)
+    assert server.seen == outcome.requests
 
 
 def test_anything_but_success_ends_the_run():

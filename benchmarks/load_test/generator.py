@@ -104,7 +104,7 @@ class _Connection(asyncio.Protocol):
             self._pool.answered(self, answer)
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._pool.fail(f"the service closed a connection: {error}")
+        self._pool.lost(self)
 
     def close(self) -> None:
         self._transport.abort()
@@ -113,15 +113,25 @@ class _Connection(asyncio.Protocol):
 class _Pool:
     """Sends requests when they are due, and keeps their latencies."""
 
-    def __init__(self, request: bytes, due: Sequence[float]) -> None:
+    def __init__(self, port: int, request: bytes, due: Sequence[float]) -> None:
         self.request = request
+        self._port = port
         self.latencies: list[float] = []
         self.late: list[float] = []
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.free: list[_Connection] = []
+        self._connections: set[_Connection] = set()
+        self._opening: set[asyncio.Task[None]] = set()
         self._waiting: deque[float] = deque()
         self._due = due
         self._next = 0
+
+    async def open(self) -> None:
+        """Open one more connection."""
+        loop = asyncio.get_running_loop()
+        _, made = await loop.create_connection(lambda: _Connection(self), "127.0.0.1", self._port)
+        self._connections.add(made)
+        self._use(made)
 
     def start(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -147,12 +157,35 @@ class _Pool:
             self.fail(f"{head.decode()} {body[:500].decode(errors='replace')}")
             return
         self.latencies.append(self._loop.time() - self._origin - connection.due)
+        self._use(connection)
+        if len(self.latencies) == len(self._due):
+            self.done.set_result(None)
+
+    def lost(self, connection: _Connection) -> None:
+        """Replace a connection that the service closed: it does that to those that are idle.
+
+        It may do so just when a request is sent there, which is sent again.
+        """
+        if self.done.done():
+            return
+        self._connections.discard(connection)
+        if connection in self.free:
+            self.free.remove(connection)
+        else:
+            self._waiting.appendleft(connection.due)
+        opening = self._loop.create_task(self.open())
+        self._opening.add(opening)
+        opening.add_done_callback(self._opening.discard)
+
+    def close(self) -> None:
+        for connection in self._connections:
+            connection.close()
+
+    def _use(self, connection: _Connection) -> None:
         if self._waiting:
             connection.send(self._waiting.popleft())
         else:
             self.free.append(connection)
-        if len(self.latencies) == len(self._due):
-            self.done.set_result(None)
 
     def fail(self, words: str) -> None:
         if not self.done.done():
@@ -163,21 +196,16 @@ async def _run(port: int, request: bytes, rate: float, seconds: float, seed: int
     due = arrivals(np.random.default_rng(seed), rate, seconds).tolist()
     if not due:
         raise ValueError(f"nothing arrives in {seconds} s at {rate} per second")
-    loop = asyncio.get_running_loop()
-    pool = _Pool(request, due)
-    connections = []
+    pool = _Pool(port, request, due)
     try:
         for _ in range(min(CONNECTIONS, len(due))):
-            _, made = await loop.create_connection(lambda: _Connection(pool), "127.0.0.1", port)
-            connections.append(made)
-        pool.free.extend(connections)
+            await pool.open()
         started, used = time.perf_counter(), time.process_time()
         pool.start()
         await asyncio.wait_for(pool.done, seconds + DRAIN_SECONDS)
         busy = (time.process_time() - used) / (time.perf_counter() - started)
     finally:
-        for connection in connections:
-            connection.close()
+        pool.close()
         # The sockets are closed in the next turn of the loop.
         await asyncio.sleep(0)
     late = float(np.median(pool.late)) if pool.late else 0.0
