@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from benchmarks.load_test.cases import CASES, PROBLEMS, Case
 from benchmarks.load_test.generator import PERCENTILES, Outcome
@@ -34,10 +34,11 @@ def table(measured: Measured, note: str) -> str:
     ]
     for case, (capacity, outcomes) in measured.items():
         for share, seen in zip(case.shares, outcomes, strict=True):
-            values = ("–" if p is None else f"{1e3 * p:.3g}" for p in seen.percentiles)
+            values = ("–" if p is None else _rounded(1e3 * p) for p in seen.percentiles)
             lines.append(
                 f"| `{case.algorithm}` {case.devices}/{case.antennas} | {case.encoding} "
-                f"| {capacity.rate:.0f} | {capacity.core_rate:.0f} | {share:g} | {seen.requests} "
+                f"| {_rounded(capacity.rate)} | {_rounded(capacity.core_rate)} | {share:g} "
+                f"| {seen.requests} "
                 f"| {' | '.join(values)} | {seen.busy:.0%} | {1e3 * seen.late:.2g} |"
             )
     return "\n".join(lines) + "\n"
@@ -51,7 +52,7 @@ def draw(measured: Measured, path: Path) -> None:
         titles = []
         for case in (case for case in CASES if (case.algorithm, case.devices) == problem[:2]):
             capacity, outcomes = measured[case]
-            titles.append(f"{case.encoding} {capacity.rate:.0f}")
+            titles.append(f"{case.encoding} {_rounded(capacity.rate)}")
             style = "o-" if case.encoding == "JSON" else "s--"
             for place, (level, color) in enumerate(zip(LEVELS, COLORS, strict=True)):
                 found = [
@@ -65,13 +66,19 @@ def draw(measured: Measured, path: Path) -> None:
         axes.axvline(1.0, color="black", lw=0.8, alpha=0.5)
         axes.set_title(
             f"{case.problem.replace('_', ' ')}\ncapacity per second: {', '.join(titles)}",
-            fontsize=10,
+            fontsize=9,
         )
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
         axes.set_xlabel("load as a share of capacity")
         axes.set_ylabel("latency [ms]")
         axes.grid(alpha=0.3, which="both")
     handles = panels[0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside lower center", ncols=6, title="percentile")
     figure.savefig(path, dpi=110)
+
+
+def _rounded(value: float) -> str:
+    """Return three digits, or all before the point if there are more."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"

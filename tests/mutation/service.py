@@ -44,7 +44,7 @@ MUTANTS = [
         ),
         (
             "solves are as urgent as the loop",
-            "workers, queue_length, _be_nice)",
+            "workers, queue_length, be_nice)",
             "workers, queue_length)",
             f"{_EXECUTION}::test_threads_give_way_to_the_loop",
         ),
@@ -61,6 +61,29 @@ MUTANTS = [
             "polishing counts as short",
             'not (body.get("polish") or body.get("bound"))',
             'not body.get("bound")',
+        ),
+    ),
+    *mutants(
+        "app/api/endpoint.py",
+        "tests/api/test_shedding.py",
+        (
+            "large bodies are checked before they are refused",
+            "if has_no_place(service, self._request, value, call.client):",
+            "if False:",
+        ),
+        (
+            "the largest sender is read like anybody",
+            "if self.service.executor.overwhelmed_by(self.client):\n            await",
+            "if False:\n            await",
+        ),
+    ),
+    *mutants(
+        "app/api/joined_writes.py",
+        "tests/api/test_protocol.py",
+        (
+            "a head without a body is lost",
+            "        if self._head:\n            self._transport.write(self._head)\n",
+            "        if self._head:\n",
         ),
     ),
     *mutants(
@@ -88,8 +111,18 @@ MUTANTS = [
         ),
         (
             "everybody makes room for anybody",
-            "self._load(self._busiest(client)) <= self._load(client) + 1",
-            "self._busiest(client) == client",
+            "default=0) <= self._load(client) + 1",
+            "default=0) < self._load(client) + 1",
+        ),
+        (
+            "others wait on while some are refused",
+            "or not (full or self._is_closed())",
+            "or not full",
+        ),
+        (
+            "those with less to do are refused with the others",
+            "busier = self._waiting if full else self._running",
+            "busier = self._waiting",
         ),
         (
             "the busiest goes first",
