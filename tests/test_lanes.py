@@ -116,16 +116,22 @@ async def test_who_gives_up_waiting_leaves_the_place_to_others(held):
     assert lane.started == ["a", "a"]
 
 
+async def refused_and_ended(lane):
+    """Ask four times, of which the last is refused, and end the first: one runs and one waits."""
+    tasks = await lane.asked("aaaa")
+    lane.ends["a"].release()
+    while len(lane.started) < 2:
+        await asyncio.sleep(0.01)
+    return tasks
+
+
 @pytest.mark.anyio
 @pytest.mark.parametrize(("seconds", "taken"), [(60.0, None), (0.0, "a")])
 async def test_after_a_refusal_nobody_waits_for_a_while(held, monkeypatch, seconds, taken):
     monkeypatch.setattr("app.lanes.CLOSED_SECONDS", seconds)
     lane = held(1, 2)
-    tasks = await lane.asked("aaaa")
-    lane.ends["a"].release()
-    while len(lane.started) < 2:
-        await asyncio.sleep(0.01)
-    # One runs and one waits: there is a place, but no sense in waiting while others are refused.
+    tasks = await refused_and_ended(lane)
+    # There is a place, but no sense in waiting while others are refused.
     tasks += await lane.asked("a")
     assert await outcomes(lane, tasks) == ["a", "a", "a", None, taken]
 
@@ -148,10 +154,7 @@ async def test_what_can_start_at_once_is_taken_after_a_refusal(held, monkeypatch
 async def test_after_a_refusal_those_with_less_to_do_than_another_wait(held, monkeypatch):
     monkeypatch.setattr("app.lanes.CLOSED_SECONDS", 60.0)
     lane = held(1, 2)
-    tasks = await lane.asked("aaaa")
-    lane.ends["a"].release()
-    while len(lane.started) < 2:
-        await asyncio.sleep(0.01)
+    tasks = await refused_and_ended(lane)
     # a runs one and has one waiting; b takes the spare thread, c waits, d takes the place of a.
     tasks += await lane.asked("bcde")
     assert await outcomes(lane, tasks) == ["a", "a", None, None, "b", "c", "d", None]
