@@ -117,10 +117,11 @@ async def test_who_gives_up_waiting_leaves_the_place_to_others(held):
 
 
 async def refused_and_ended(lane):
-    """Ask four times, of which the last is refused, and end the first: one runs and one waits."""
+    """Ask four times, of which the last is refused, and end one that runs: the next one starts."""
     tasks = await lane.asked("aaaa")
+    count = len(lane.started)
     lane.ends["a"].release()
-    while len(lane.started) < 2:
+    while len(lane.started) == count:
         await asyncio.sleep(0.01)
     return tasks
 
@@ -158,3 +159,13 @@ async def test_after_a_refusal_those_with_less_to_do_than_another_wait(held, mon
     # a runs one and has one waiting; b takes the spare thread, c waits, d takes the place of a.
     tasks += await lane.asked("bcde")
     assert await outcomes(lane, tasks) == ["a", "a", None, None, "b", "c", "d", None]
+
+
+@pytest.mark.anyio
+async def test_after_a_refusal_those_wait_who_run_less_than_another(held, monkeypatch):
+    monkeypatch.setattr("app.lanes.CLOSED_SECONDS", 60.0)
+    lane = held(2, 1)
+    tasks = await refused_and_ended(lane)
+    # a runs two and nobody waits; b takes the spare thread, c waits.
+    tasks += await lane.asked("bc")
+    assert await outcomes(lane, tasks) == ["a", "a", "a", None, "b", "c"]
