@@ -164,7 +164,7 @@ class Executor:
     @property
     def crowded(self) -> bool:
         """Whether a queue is full: then it is worth asking :meth:`refuses` before anything else."""
-        return self._threads.full or self._processes.full
+        return self._threads.crowded or self._processes.crowded
 
     def refuses(self, outline: "Outline", client: str) -> bool:
         """Whether a solve like this would find no place now."""

@@ -93,7 +93,6 @@ class Lane:
         self._running: Counter[str] = Counter()
         self._waiting: dict[str, deque[_Task[Any]]] = {}
         self._closed_until = -math.inf
-        self._refused: dict[str, float] = {}
         self._gauge = metrics.QUEUE_LENGTH.labels(name)
         metrics.QUEUE_LIMIT.labels(name).set(queue_length)
 
@@ -144,9 +143,11 @@ class Lane:
         self._threads.shutdown(wait=True, cancel_futures=True)
 
     @property
-    def full(self) -> bool:
+    def crowded(self) -> bool:
         """Whether a solve cannot start, nor wait, if all are of one client."""
-        return self._running.total() >= self._workers and (self._is_full() or self._is_closed())
+        return self._running.total() >= self._workers and (
+            self._is_queue_full() or self._is_closed()
+        )
 
     def refuses(self, client: str) -> bool:
         """Return whether a solve of ``client`` finds no place; from then on nobody waits."""
@@ -166,14 +167,14 @@ class Lane:
         if self._starts_at_once(client):
             self._start(task)
             return
-        if self._is_full():
+        if self._is_queue_full():
             self._refuse_newest_of(max(self._waiting, key=self._load))
             self._close_queue()
         self._waiting.setdefault(client, deque()).append(task)
         self._show_length()
 
     def _has_no_place_for(self, client: str) -> bool:
-        full = self._is_full()
+        full = self._is_queue_full()
         if self._starts_at_once(client) or not (full or self._is_closed()):
             return False
         # They have to give way; in a full queue, one that has a place there.
@@ -183,7 +184,7 @@ class Lane:
     def _starts_at_once(self, client: str) -> bool:
         return not self._waiting.get(client) and self._may_start(client)
 
-    def _is_full(self) -> bool:
+    def _is_queue_full(self) -> bool:
         return sum(map(len, self._waiting.values())) >= self._queue_length
 
     def _is_closed(self) -> bool:

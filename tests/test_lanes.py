@@ -142,30 +142,30 @@ async def test_what_can_start_at_once_is_taken_after_a_refusal(held, monkeypatch
     monkeypatch.setattr("app.lanes.CLOSED_SECONDS", 60.0)
     lane = held(1, 1)
     tasks = await lane.asked("aaa")
-    assert lane.lane.full
+    assert lane.lane.crowded
     for _ in range(2):
         lane.ends["a"].release()
     await asyncio.wait(tasks[:2], timeout=20)
-    assert not lane.lane.full
+    assert not lane.lane.crowded
     tasks += await lane.asked("a")
     assert await outcomes(lane, tasks) == ["a", "a", None, "a"]
 
 
 @pytest.mark.anyio
-async def test_after_a_refusal_those_with_less_to_do_than_another_wait(held, monkeypatch):
+@pytest.mark.parametrize(
+    ("workers", "queue_length", "others", "expected"),
+    [
+        # a runs one and has one waiting; b takes the spare thread, c waits, d takes the place of a.
+        (1, 2, "bcde", ["a", "a", None, None, "b", "c", "d", None]),
+        # a runs two and nobody waits; b takes the spare thread, c waits.
+        (2, 1, "bc", ["a", "a", "a", None, "b", "c"]),
+    ],
+)
+async def test_after_a_refusal_those_with_less_to_do_than_another_wait(
+    held, monkeypatch, workers, queue_length, others, expected
+):
     monkeypatch.setattr("app.lanes.CLOSED_SECONDS", 60.0)
-    lane = held(1, 2)
+    lane = held(workers, queue_length)
     tasks = await refused_and_ended(lane)
-    # a runs one and has one waiting; b takes the spare thread, c waits, d takes the place of a.
-    tasks += await lane.asked("bcde")
-    assert await outcomes(lane, tasks) == ["a", "a", None, None, "b", "c", "d", None]
-
-
-@pytest.mark.anyio
-async def test_after_a_refusal_those_wait_who_run_less_than_another(held, monkeypatch):
-    monkeypatch.setattr("app.lanes.CLOSED_SECONDS", 60.0)
-    lane = held(2, 1)
-    tasks = await refused_and_ended(lane)
-    # a runs two and nobody waits; b takes the spare thread, c waits.
-    tasks += await lane.asked("bc")
-    assert await outcomes(lane, tasks) == ["a", "a", "a", None, "b", "c"]
+    tasks += await lane.asked(others)
+    assert await outcomes(lane, tasks) == expected

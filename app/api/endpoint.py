@@ -58,7 +58,7 @@ class Call(NamedTuple):
     timing: Timing
     receive: Receive
 
-    async def may_send_much(self) -> None:
+    async def require_patience(self) -> None:
         """Refuse a client that has solves where another would find no place, but not at once.
 
         A large body costs much, read or not; who sends one after the other has to wait between.
@@ -124,7 +124,7 @@ class SchedulingEndpoint:
         if not arrived:
             service.places.require_room(call.client)
         body = await read_body(
-            call.receive, headers, service.settings, hold, call.may_send_much, arrived=arrived
+            call.receive, headers, service.settings, hold, call.require_patience, arrived=arrived
         )
         with service.places.holding(call.client) as take:
             take(1)

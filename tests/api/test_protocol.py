@@ -6,7 +6,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from app.api.bodies import ARRIVED
-from app.api.protocol import BoundedProtocol
+from app.api.protocol import MAX_HEAD_BYTES, BoundedProtocol
 from app.settings import Settings
 
 
@@ -118,3 +118,12 @@ def test_an_answer_without_a_body_is_written():
     writes, _ = written(b"HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", [HEAD, LAST])
     assert len(writes) == 1
     assert writes[0].startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_refusal_that_closes_the_connection_says_so():
+    head = b"GET /" + b"a" * MAX_HEAD_BYTES + b" HTTP/1.1\r\nHost: a\r\n\r\n"
+    writes, closed = written(head, [])
+    assert closed
+    (refusal,) = writes
+    assert refusal.startswith(b"HTTP/1.1 431 ")
+    assert b"\r\nconnection: close\r\n" in refusal

@@ -220,6 +220,6 @@ async def test_a_large_body_is_read_once_there_is_a_place(monkeypatch):
     answers = iter([True, False, True, True])
     executor = SimpleNamespace(overwhelmed_by=lambda client: next(answers))
     call = Call(SimpleNamespace(executor=executor), "client", None, None, None)
-    await call.may_send_much()
+    await call.require_patience()
     with pytest.raises(QueueFullError):
-        await call.may_send_much()
+        await call.require_patience()
