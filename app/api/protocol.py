@@ -261,8 +261,7 @@ class BoundedProtocol(HttpToolsProtocol):
         metrics.REJECTED.labels(cause.slug).inc()
         if self.resting or not self.cycle.response_started:
             values = {"limit": MAX_HEAD_BYTES, "seconds": self._settings.read_timeout_ms / 1e3}
-            head, rest = raw_answer(cause, **values)
-            self.transport.write(head + b"connection: close\r\n" + rest)
+            self.transport.write(b"".join(raw_answer(cause, **values)))
         self.transport.close()
 
     def _make_room(self) -> bool:

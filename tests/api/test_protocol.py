@@ -126,4 +126,4 @@ def test_a_refusal_that_closes_the_connection_says_so():
     assert closed
     (refusal,) = writes
     assert refusal.startswith(b"HTTP/1.1 431 ")
-    assert b"\r\nconnection: close\r\n" in refusal
+    assert refusal.count(b"\r\nconnection: close\r\n") == 1
