@@ -14,7 +14,7 @@ import uvicorn
 from pydantic import ValidationError
 
 from app import __version__, logs
-from app.serving import uvicorn_options
+from app.server import uvicorn_options
 from app.settings import Settings
 
 _SPARE_FILES = 256

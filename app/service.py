@@ -10,7 +10,7 @@ from types import FrameType
 from typing import TypeVar
 
 from app import metrics
-from app.execution import Executor, be_nice
+from app.execution.executor import Executor, be_nice
 from app.kernel_parts import SMALL
 from app.parent import when_parent_ends
 from app.readiness import NotReadyError, Readiness

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from app.execution import LOOP_SECONDS
+from app.execution.executor import LOOP_SECONDS
 from app.scheduling import SCHEDULERS, SolveSpec, solve_specified
 from app.scheduling.effort import longest_seconds
 from benchmarks import load

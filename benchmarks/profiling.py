@@ -15,9 +15,9 @@ INTERVAL_SECONDS = 0.001
 OTHER = "event loop"
 
 _STAGES = (
-    ("app/execution.py", "_solve_each", "solve and verify"),
-    ("app/execution.py", "", "choose where to solve"),
-    ("app/lanes.py", "", "choose where to solve"),
+    ("app/execution/executor.py", "_solve_each", "solve and verify"),
+    ("app/execution/executor.py", "", "choose where to solve"),
+    ("app/execution/lane.py", "", "choose where to solve"),
     ("app/api/requests.py", "problems", "state the problem"),
     ("app/api/requests.py", "specification", "state the problem"),
     ("app/api/bodies.py", "decode", "decode"),
@@ -31,7 +31,7 @@ _STAGES = (
     ("app/api/observer.py", "add", "metrics and log"),
     ("app/api/observer.py", "", "request id, headers"),
     ("app/shares.py", "", "fair shares"),
-    ("app/api/protocol.py", "", "HTTP: bounds"),
+    ("app/protocol.py", "", "HTTP: bounds"),
     ("/uvicorn/", "", "HTTP: uvicorn and sockets"),
     ("/fastapi/", "", "FastAPI and Starlette"),
     ("/starlette/", "", "FastAPI and Starlette"),

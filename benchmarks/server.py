@@ -14,7 +14,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from app.main import create_app
-from app.serving import uvicorn_options
+from app.server import uvicorn_options
 from app.settings import Settings
 from benchmarks import profiling
 

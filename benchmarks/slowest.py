@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from app.execution import LOOP_SECONDS
+from app.execution.executor import LOOP_SECONDS
 from app.scheduling import SCHEDULERS, Problem, SolveSpec, solve_specified
 from app.scheduling.effort import longest_seconds
 from app.scheduling.types import ComplexArray

@@ -13,7 +13,7 @@ import pytest
 import uvicorn
 
 from app.main import create_app
-from app.serving import uvicorn_options
+from app.server import uvicorn_options
 from app.settings import Settings
 
 

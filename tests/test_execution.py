@@ -10,8 +10,8 @@ import httpx
 import numpy as np
 import pytest
 
-from app.execution import Executor
-from app.lanes import AbandonedError, QueueFullError
+from app.execution.executor import Executor
+from app.execution.lane import AbandonedError, QueueFullError
 from app.main import create_app
 from app.scheduling import (
     IRS_SCHEDULERS,
@@ -51,7 +51,7 @@ def gate(monkeypatch):
                 raise DeadlineExceededError
         return solve_specified(problem, spec, stop)
 
-    monkeypatch.setattr("app.execution.solve_specified", held)
+    monkeypatch.setattr("app.execution.executor.solve_specified", held)
     return gate
 
 
@@ -105,7 +105,7 @@ async def test_only_short_solves_run_on_the_loop(executor, monkeypatch, problems
         threads.append(threading.current_thread())
         return solve_specified(*arguments)
 
-    monkeypatch.setattr("app.execution.solve_specified", remembered)
+    monkeypatch.setattr("app.execution.executor.solve_specified", remembered)
     await executor.solve(problems, spec, 30.0)
     assert len(threads) == len(problems)
     assert {thread is threading.current_thread() for thread in threads} == {inline}
@@ -149,7 +149,7 @@ async def test_deadline_stops_the_running_and_the_waiting(executor, gate):
 @pytest.mark.anyio
 async def test_deadline_is_kept_by_a_solve_that_does_not_look(executor, monkeypatch):
     release = threading.Event()
-    monkeypatch.setattr("app.execution.solve_specified", lambda *a: release.wait(10))
+    monkeypatch.setattr("app.execution.executor.solve_specified", lambda *a: release.wait(10))
     started = time.perf_counter()
     with pytest.raises(DeadlineExceededError):
         await run(executor, seconds=0.05)
@@ -166,7 +166,7 @@ async def test_an_anytime_search_answers_at_the_deadline_with_what_it_has(execut
             time.sleep(0.002)
         return best
 
-    monkeypatch.setattr("app.execution.solve_specified", search)
+    monkeypatch.setattr("app.execution.executor.solve_specified", search)
     (found,) = await asyncio.wait_for(executor.solve([LONG], DUAL, 0.05), 5)
     assert found is best
 
@@ -223,7 +223,7 @@ async def test_a_batch_is_shared_out_among_the_threads(gate):
         return solve_specified(*arguments)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("app.execution.solve_specified", remembered)
+        patch.setattr("app.execution.executor.solve_specified", remembered)
         await executor.solve(BATCH[:2], DUAL, 60)
     assert len(threads) == 2
 
@@ -262,7 +262,9 @@ def test_threads_give_way_to_the_loop(monkeypatch, more):
         executor.close()
         found.append(niceness())
 
-    monkeypatch.setattr("app.execution.solve_specified", lambda *_: found.append(niceness()))
+    monkeypatch.setattr(
+        "app.execution.executor.solve_specified", lambda *_: found.append(niceness())
+    )
     thread = threading.Thread(target=serve)
     thread.start()
     thread.join()

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import pytest
 
-from app.lanes import Lane, QueueFullError, Work
+from app.execution.lane import Lane, QueueFullError, Work
 from app.scheduling import DeadlineExceededError
 
 
@@ -129,7 +129,7 @@ async def refused_and_ended(lane):
 @pytest.mark.anyio
 @pytest.mark.parametrize(("seconds", "taken"), [(60.0, None), (0.0, "a")])
 async def test_after_a_refusal_nobody_waits_for_a_while(held, monkeypatch, seconds, taken):
-    monkeypatch.setattr("app.lanes.CLOSED_SECONDS", seconds)
+    monkeypatch.setattr("app.execution.lane.CLOSED_SECONDS", seconds)
     lane = held(1, 2)
     tasks = await refused_and_ended(lane)
     # There is a place, but no sense in waiting while others are refused.
@@ -139,7 +139,7 @@ async def test_after_a_refusal_nobody_waits_for_a_while(held, monkeypatch, secon
 
 @pytest.mark.anyio
 async def test_what_can_start_at_once_is_taken_after_a_refusal(held, monkeypatch):
-    monkeypatch.setattr("app.lanes.CLOSED_SECONDS", 60.0)
+    monkeypatch.setattr("app.execution.lane.CLOSED_SECONDS", 60.0)
     lane = held(1, 1)
     tasks = await lane.asked("aaa")
     assert lane.lane.crowded
@@ -164,7 +164,7 @@ async def test_what_can_start_at_once_is_taken_after_a_refusal(held, monkeypatch
 async def test_after_a_refusal_those_with_less_to_do_than_another_wait(
     held, monkeypatch, workers, queue_length, others, expected
 ):
-    monkeypatch.setattr("app.lanes.CLOSED_SECONDS", 60.0)
+    monkeypatch.setattr("app.execution.lane.CLOSED_SECONDS", 60.0)
     lane = held(workers, queue_length)
     tasks = await refused_and_ended(lane)
     tasks += await lane.asked(others)

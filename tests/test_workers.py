@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.execution import Executor
-from app.lanes import AbandonedError
+from app.execution.executor import Executor
+from app.execution.lane import AbandonedError
+from app.execution.processes import Job, WorkerDiedError, Workers
 from app.scheduling import SCHEDULERS, DeadlineExceededError, Problem, SolveSpec, solve
-from app.workers import Job, WorkerDiedError, Workers
 from lab import processes
 from lab.channels import iid_channels
 

@@ -30,7 +30,7 @@ from app.api.security import client_of
 from app.api.shedding import has_no_place
 from app.api.timing import Timing
 from app.api.wire import answer_type, encode
-from app.lanes import AbandonedError, QueueFullError
+from app.execution.lane import AbandonedError, QueueFullError
 from app.service import Service
 from app.shares import OverloadedError
 

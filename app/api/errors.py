@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from app.lanes import QueueFullError
+from app.execution.lane import QueueFullError
+from app.execution.processes import WorkerDiedError
 from app.readiness import CompilingError, NotReadyError
 from app.scheduling import DeadlineExceededError, InvalidProblemError
 from app.shares import ClientShareError, ConcurrencyLimitError, MemoryLimitError
-from app.workers import WorkerDiedError
 
 Route = Literal["schedule", "algorithms", "ready"]
 """The scheduling routes, ``/algorithms`` and ``/health/ready``: routes that document errors."""

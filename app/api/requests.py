@@ -24,7 +24,7 @@ from app.scheduling import InvalidProblemError, IrsProblem, Method, Problem, Sol
 from app.scheduling.frontier import most_points
 from app.scheduling.irs.problem import MAX_PHASE_BITS
 from app.scheduling.problem import LARGEST
-from app.scheduling.specification import BOUND_MS
+from app.scheduling.spec import BOUND_MS
 from app.scheduling.types import ComplexArray, RealArray
 
 Positive = Annotated[Number, Field(gt=0)]

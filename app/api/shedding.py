@@ -22,7 +22,7 @@ from app.api.errors import ApiError, Cause
 from app.api.observer import Observation, Records, request_id
 from app.api.requests import PlainRequest, RoundRequest
 from app.api.security import client_of
-from app.execution import Outline
+from app.execution.executor import Outline
 from app.service import Service
 
 

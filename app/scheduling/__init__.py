@@ -15,7 +15,7 @@ from app.scheduling.scheduler import (
     Scheduler,
 )
 from app.scheduling.solver import solve, solve_specified, with_bound
-from app.scheduling.specification import SolveSpec
+from app.scheduling.spec import SolveSpec
 
 __all__ = [
     "IRS_SCHEDULERS",

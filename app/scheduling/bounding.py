@@ -1,7 +1,7 @@
 r"""A proven upper bound on how many devices any receiver serves, and a search for one that does.
 
-The relaxation of :mod:`app.scheduling.kernels.node_bound` with nothing decided gives a first bound.
-While it exceeds the best known number, :mod:`app.scheduling.kernels.node_search` asks whether as
+The relaxation of :mod:`app.scheduling.kernels.proof.node_bound` with nothing decided gives a first bound.
+While it exceeds the best known number, :mod:`app.scheduling.kernels.proof.node_search` asks whether as
 many devices as it says can be served: a no lowers it by one, a yes is a better schedule and proof
 that it is the best. Any of this can be stopped, and the bound reached still holds.
 
@@ -25,12 +25,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app.scheduling.kernels.dual import dual_pursuit
+from app.scheduling.kernels.dual.search import dual_pursuit
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE
-from app.scheduling.kernels.node_bound import HALF
-from app.scheduling.kernels.node_relaxation import relax
-from app.scheduling.kernels.node_search import FOUND, LIMIT, NONE, PRECISION, search
-from app.scheduling.kernels.reach import UNIT_ROUNDOFF, pairwise_reach
+from app.scheduling.kernels.proof.node_bound import HALF
+from app.scheduling.kernels.proof.node_relaxation import relax
+from app.scheduling.kernels.proof.node_search import FOUND, LIMIT, NONE, PRECISION, search
+from app.scheduling.kernels.proof.reach import UNIT_ROUNDOFF, pairwise_reach
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import Context, Stopped
 from app.scheduling.stopping import flag_after

@@ -25,14 +25,14 @@ from typing import NamedTuple
 import numpy as np
 
 from app.scheduling.irs.problem import IrsProblem
-from app.scheduling.kernels.entries import MAX_POINTS
-from app.scheduling.kernels.frontier import frontier_pursuit
+from app.scheduling.kernels.dual.entries import MAX_POINTS
+from app.scheduling.kernels.dual.frontier import frontier_pursuit
 from app.scheduling.problem import LARGEST, Problem
 from app.scheduling.schedule import Schedule
 from app.scheduling.scheduler import DeadlineExceededError, Selection, Stopped
 from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters
 from app.scheduling.solver import verified_schedule
-from app.scheduling.specification import SolveSpec
+from app.scheduling.spec import SolveSpec
 from app.scheduling.types import MaskArray
 
 _SEED_BITS = (1 << 64) - 1

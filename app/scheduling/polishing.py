@@ -14,8 +14,8 @@ import math
 
 import numpy as np
 
-from app.scheduling.kernels.least_norm import minimise_norm
-from app.scheduling.kernels.sweeps import scaled_rows
+from app.scheduling.kernels.dual.least_norm import minimise_norm
+from app.scheduling.kernels.dual.sweeps import scaled_rows
 from app.scheduling.problem import Problem
 from app.scheduling.types import ComplexArray, MaskArray
 

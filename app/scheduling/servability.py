@@ -5,9 +5,9 @@ convex, and NP-hard in general. A "yes" is certain: it comes with a receiver tha
 A "no" is
 
 - certain if a device cannot be served even alone, :math:`\|h_k\|^2 < q_k`;
-- certain if the semidefinite relaxation (:mod:`app.scheduling.kernels.interior_point`) is
+- certain if the semidefinite relaxation (:mod:`app.scheduling.kernels.lifted.interior_point`) is
   infeasible: if no C serves them all, no :math:`cc^H` does;
-- otherwise a guess: no start of :mod:`app.scheduling.kernels.least_norm` led to a
+- otherwise a guess: no start of :mod:`app.scheduling.kernels.dual.least_norm` led to a
   receiver. The starts are random mixtures of the channels, half of them multiplied by the square
   root of the relaxation's solution C. More starts make it a better guess.
 
@@ -22,10 +22,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from app.scheduling.kernels.dual.least_norm import best_of_starts
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE
-from app.scheduling.kernels.gram import aligned_sum
-from app.scheduling.kernels.interior_point import INFEASIBLE, SOLVED, solve_lifted
-from app.scheduling.kernels.least_norm import best_of_starts
+from app.scheduling.kernels.lifted.interior_point import INFEASIBLE, SOLVED, solve_lifted
+from app.scheduling.kernels.linalg.gram import aligned_sum
 from app.scheduling.lifted import servable_rows
 from app.scheduling.problem import Problem
 from app.scheduling.types import ComplexArray, IndexArray

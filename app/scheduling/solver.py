@@ -13,7 +13,7 @@ from app.scheduling.problem import Problem
 from app.scheduling.registry import schedulers_of
 from app.scheduling.schedule import Schedule, VerificationError, require_unbroken, tuned_problem
 from app.scheduling.scheduler import Context, Parameters, Selection
-from app.scheduling.specification import BOUND_MS, SolveSpec
+from app.scheduling.spec import BOUND_MS, SolveSpec
 from app.scheduling.types import MaskArray
 
 

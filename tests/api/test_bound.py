@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.api.responses import BatchAnswer, ScheduleAnswer
-from app.execution import _solve_until
+from app.execution.executor import _solve_until
 from app.scheduling import SCHEDULERS, Problem, SolveSpec, solve
 from lab.channels import iid_channels
 from tests.api.bodies import nested

@@ -13,10 +13,10 @@ import pytest
 
 from app.api.error_responses import ProblemDetail
 from app.api.errors import Cause
+from app.execution.processes import _Worker
 from app.main import create_app
 from app.settings import Settings
 from app.shares import ClientShareError, ConcurrencyLimitError, MemoryLimitError
-from app.workers import _Worker
 from lab.channels import iid_channels
 from tests.api.bodies import packed
 from tests.conftest import running_service
@@ -135,7 +135,7 @@ def internal(client, limited, monkeypatch):
     async def broken(*arguments, **options):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("app.execution.Executor.solve", broken)
+    monkeypatch.setattr("app.execution.executor.Executor.solve", broken)
     return client.post("/schedule", json=GOOD)
 
 
@@ -184,7 +184,7 @@ def refuse_with(error):
 
 
 def too_many_connections(client, limited, monkeypatch):
-    monkeypatch.setattr("app.api.protocol.BoundedProtocol._make_room", lambda self: False)
+    monkeypatch.setattr("app.protocol.BoundedProtocol._make_room", lambda self: False)
     with running_service(Settings(max_connections=1)) as url, httpx.Client(base_url=url) as crowd:
         crowd.get("/health/live")
         return httpx.get(f"{url}/health/live")

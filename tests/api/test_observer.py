@@ -105,7 +105,7 @@ async def test_a_defect_is_a_500_with_an_id_that_the_log_has(inside, monkeypatch
     async def broken(*arguments, **options):
         raise ZeroDivisionError("a hidden reason")
 
-    monkeypatch.setattr("app.execution.Executor.solve", broken)
+    monkeypatch.setattr("app.execution.executor.Executor.solve", broken)
     answer = await inside.post("/schedule", json=BODY, headers={"X-Request-ID": "mine"})
     assert answer.status_code == 500
     assert answer.headers.items() >= SAFE.items()
@@ -247,7 +247,7 @@ async def test_an_exception_is_one_line_of_json(log_lines, inside, monkeypatch):
     async def broken(*arguments, **options):
         raise ZeroDivisionError("a hidden reason")
 
-    monkeypatch.setattr("app.execution.Executor.solve", broken)
+    monkeypatch.setattr("app.execution.executor.Executor.solve", broken)
     read = log_lines("json")
     await inside.post("/schedule", json=BODY)
     failed, answered = map(json.loads, read())

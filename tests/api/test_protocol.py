@@ -6,7 +6,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from app.api.bodies import ARRIVED
-from app.api.protocol import MAX_HEAD_BYTES, BoundedProtocol
+from app.protocol import MAX_HEAD_BYTES, BoundedProtocol
 from app.settings import Settings
 
 

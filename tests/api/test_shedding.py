@@ -16,8 +16,8 @@ from app.api.endpoint import Call
 from app.api.examples import EXAMPLES
 from app.api.scheduling_routes import SCHEDULING_ROUTES
 from app.api.shedding import outline_of
-from app.execution import Outline
-from app.lanes import QueueFullError
+from app.execution.executor import Outline
+from app.execution.lane import QueueFullError
 from app.scheduling import DeadlineExceededError, solve_specified
 from app.settings import Settings
 from lab import attacks
@@ -71,7 +71,7 @@ def crowded(monkeypatch):
                 raise DeadlineExceededError
         return solve_specified(problem, spec, stop)
 
-    monkeypatch.setattr("app.execution.solve_specified", held)
+    monkeypatch.setattr("app.execution.executor.solve_specified", held)
     settings = Settings(solver_workers=1, queue_length=1, read_timeout_ms=1000)
     with (
         running_service(settings) as url,
@@ -206,7 +206,9 @@ def test_a_large_body_that_was_not_announced_is_refused_too(crowded, monkeypatch
 
 
 def test_a_large_body_is_refused_before_it_is_checked(crowded, monkeypatch):
-    monkeypatch.setattr("app.execution.Executor.overwhelmed_by", lambda self, client: False)
+    monkeypatch.setattr(
+        "app.execution.executor.Executor.overwhelmed_by", lambda self, client: False
+    )
     monkeypatch.setattr("app.api.endpoint.SchedulingEndpoint._checked", None)
     headers = {"content-type": "application/json"}
     refused = crowded.post("/schedule", content=HUGE_BODY, headers=headers)

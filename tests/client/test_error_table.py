@@ -7,8 +7,8 @@ import pytest
 from airsched_client import AirschedError, SchedulerClient, ServiceError, async_client, client
 from airsched_client.federated.waiting import Patience
 from app.api.errors import Cause
+from app.execution.processes import _Worker
 from app.scheduling import Problem, solve
-from app.workers import _Worker
 from lab.channels import iid_channels
 from tests.client.test_calls import schedule_answer
 

@@ -10,7 +10,7 @@ _OBSERVER = "tests/api/test_observer.py"
 
 MUTANTS = [
     *mutants(
-        "app/execution.py",
+        "app/execution/executor.py",
         _EXECUTION,
         (
             "polishing runs on the loop",
@@ -87,7 +87,7 @@ MUTANTS = [
         ),
     ),
     *mutants(
-        "app/api/protocol.py",
+        "app/protocol.py",
         "tests/api/test_shedding.py",
         (
             "the body is lost on the way",
@@ -102,7 +102,7 @@ MUTANTS = [
         ),
     ),
     *mutants(
-        "app/lanes.py",
+        "app/execution/lane.py",
         "tests/test_lanes.py",
         (
             "one more waits than may",
@@ -137,7 +137,7 @@ MUTANTS = [
         ),
     ),
     *mutants(
-        "app/workers.py",
+        "app/execution/processes.py",
         _WORKERS,
         (
             "losses are not counted",

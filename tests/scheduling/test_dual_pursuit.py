@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from app.scheduling.kernels.dual import dual_pursuit
+from app.scheduling.kernels.dual.search import dual_pursuit
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import Context, DeadlineExceededError, InvalidParameterError
 from app.scheduling.schedulers import dual_pursuit as module

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from app.scheduling.kernels.descent import State, descend, drop
-from app.scheduling.kernels.dual import begin, kick
-from app.scheduling.kernels.sweeps import scaled_rows
+from app.scheduling.kernels.dual.descent import State, descend, drop
+from app.scheduling.kernels.dual.search import begin, kick
+from app.scheduling.kernels.dual.sweeps import scaled_rows
 from lab.channels import iid_channels
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from app.scheduling.kernels.eigen import principal_eigenvector, work_space
-from app.scheduling.kernels.factor import factor_below, solve_factored
-from app.scheduling.kernels.gram import aligned_sum, reweigh
-from app.scheduling.kernels.refine import principal_near, refine
+from app.scheduling.kernels.linalg.eigen import principal_eigenvector, work_space
+from app.scheduling.kernels.linalg.factor import factor_below, solve_factored
+from app.scheduling.kernels.linalg.gram import aligned_sum, reweigh
+from app.scheduling.kernels.linalg.refine import principal_near, refine
 from lab.channels import iid_channels, random_unitary
 
 

@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import nnls
 
 from app.scheduling import polishing, solve
-from app.scheduling.kernels.least_norm import minimise_norm
-from app.scheduling.kernels.sweeps import sweep
+from app.scheduling.kernels.dual.least_norm import minimise_norm
+from app.scheduling.kernels.dual.sweeps import sweep
 from app.scheduling.polishing import polish
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import Context

@@ -1,9 +1,9 @@
 r"""The search of dual pursuit with a surface: the best schedule so far, and what improves it.
 
-With continuous phases :mod:`app.scheduling.kernels.joint_dual` adds devices to a set, and drops
+With continuous phases :mod:`app.scheduling.kernels.surface.joint_dual` adds devices to a set, and drops
 others. On a grid of phases the set is *grown*: the devices that it just misses are added, nearest
 misses first, an eighth of them at a time, then half as many, down to one. For the larger set the
-receiver and the phases are improved in turn (:mod:`app.scheduling.kernels.joint_level`). If more
+receiver and the phases are improved in turn (:mod:`app.scheduling.kernels.surface.joint_level`). If more
 devices are served than before, it continues from there; after a few devices in a row that cannot
 join, it ends.
 """
@@ -14,11 +14,11 @@ import numpy as np
 
 from app.scheduling.irs.phases import POLICIES
 from app.scheduling.irs.problem import IrsProblem
-from app.scheduling.kernels.joint_dual import joint_dual_pursuit
-from app.scheduling.kernels.joint_level import raise_level
-from app.scheduling.kernels.joint_pursuit import joint_pursuit
-from app.scheduling.kernels.joint_round import SERVED
-from app.scheduling.kernels.surface import Surface, tuned_channels
+from app.scheduling.kernels.surface.joint_dual import joint_dual_pursuit
+from app.scheduling.kernels.surface.joint_level import raise_level
+from app.scheduling.kernels.surface.joint_pursuit import joint_pursuit
+from app.scheduling.kernels.surface.joint_round import SERVED
+from app.scheduling.kernels.surface.phases import Surface, tuned_channels
 from app.scheduling.scheduler import Context, Selection
 from app.scheduling.schedulers import dual_pursuit
 from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from app.scheduling.irs.phases import PhaseGrid
-from app.scheduling.kernels.surface import Surface, tuned_channels
+from app.scheduling.kernels.surface.phases import Surface, tuned_channels
 from app.scheduling.problem import LARGEST, InvalidProblemError, Problem, Rebuilt, frozen
 from app.scheduling.types import ComplexArray, IndexArray, RealArray
 

@@ -45,7 +45,7 @@ def _forget_stale_kernels() -> None:
     Numba checks only a function's own file, and would keep using a kernel after a helper in another
     file was edited.
     """
-    sources = sorted(_FOLDER.glob("*.py"))
+    sources = sorted(_FOLDER.rglob("*.py"))
     digest = sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
     stamp = _CACHE / "kernels.sha256"
     try:
@@ -53,7 +53,7 @@ def _forget_stale_kernels() -> None:
             return
         _CACHE.mkdir(exist_ok=True)
         for pattern in ("*.nbi", "*.nbc"):
-            for path in _CACHE.glob(pattern):
+            for path in _FOLDER.rglob(pattern):
                 path.unlink(missing_ok=True)
         stamp.write_text(digest)
     except OSError:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.scheduling.kernels.pursuit import principal_receiver
+from app.scheduling.kernels.matching.pursuit import principal_receiver
 from app.scheduling.problem import LARGEST, Problem
 from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
 

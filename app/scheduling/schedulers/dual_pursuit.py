@@ -6,7 +6,7 @@ device k when :math:`|a_k^H c| \ge 1`. A set S can be served if and only if
 .. math:: \min \|c\|^2 \text{ s.t. } |a_k^H c| \ge 1,\ k \in S
 
 is at most one. With the phases of :math:`a_k^H c` held fixed this is convex, and coordinate ascent
-on its dual costs O(N) per visit (see :mod:`app.scheduling.kernels.sweeps`).
+on its dual costs O(N) per visit (see :mod:`app.scheduling.kernels.dual.sweeps`).
 
 descend
     Start from all devices that can be served alone. Run a round of sweeps; stop if the receiver
@@ -36,7 +36,7 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Interval
 
-from app.scheduling.kernels.dual import dual_pursuit
+from app.scheduling.kernels.dual.search import dual_pursuit
 from app.scheduling.polishing import polish
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import (

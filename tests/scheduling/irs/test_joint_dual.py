@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.scheduling import Context, solve
-from app.scheduling.kernels.joint_dual import joint_dual_pursuit
-from app.scheduling.kernels.joint_round import SERVED, begin, linearise, move
+from app.scheduling.kernels.surface.joint_dual import joint_dual_pursuit
+from app.scheduling.kernels.surface.joint_round import SERVED, begin, linearise, move
 from lab.channels import iid_channels
 from lab.problems import iid_irs_problems, random_irs_problem
 

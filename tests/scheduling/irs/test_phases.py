@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.scheduling.irs.phases import POLICIES, PhaseGrid
-from app.scheduling.kernels import surface as kernels
-from app.scheduling.kernels.joint_level import ascend, climb, raise_level, soft_level
-from app.scheduling.kernels.pursuit import principal_receiver
+from app.scheduling.kernels.matching.pursuit import principal_receiver
+from app.scheduling.kernels.surface import phases as kernels
+from app.scheduling.kernels.surface.joint_level import ascend, climb, raise_level, soft_level
 from lab.channels import iid_channels
 from lab.oracles import plain_joint_pursuit
 from lab.problems import random_irs_problem

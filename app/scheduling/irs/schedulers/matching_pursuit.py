@@ -9,7 +9,7 @@ alternate:
 
 - c is the principal left singular vector of :math:`H(\mu)\sqrt W`,
 - μ is raised by a policy in :math:`f(\mu) = \sum_k w_k|h_k(\mu)^H c|^2`
-  (see :mod:`app.scheduling.kernels.surface`), from its current value,
+  (see :mod:`app.scheduling.kernels.surface.phases`), from its current value,
 
 until an alternation raises f by less than a thousandth. Neither step lowers f, and f is
 bounded. Then :math:`\arg\max_k F_k` of the remaining devices is dropped, as long as any device is
@@ -27,7 +27,7 @@ from annotated_types import Interval
 
 from app.scheduling.irs.phases import POLICIES, PhaseUpdate
 from app.scheduling.irs.problem import IrsProblem
-from app.scheduling.kernels.joint_pursuit import joint_pursuit
+from app.scheduling.kernels.surface.joint_pursuit import joint_pursuit
 from app.scheduling.scheduler import (
     Context,
     DeadlineExceededError,

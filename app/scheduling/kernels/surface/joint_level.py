@@ -5,7 +5,7 @@ The channels are scaled by what their devices need, so a unit receiver serves de
 smallest :math:`s_k`. Receiver and phases raise it in turn:
 
 receiver
-    The least-norm receiver of :mod:`app.scheduling.kernels.least_norm`, a local maximum of the
+    The least-norm receiver of :mod:`app.scheduling.kernels.dual.least_norm`, a local maximum of the
     level for these phases.
 phases
     Ascent on a smooth lower bound of the level, :math:`(\sum_k s_k^{-p})^{-1/p}`. Its gradient is
@@ -25,10 +25,10 @@ import math
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.eigen import normalise, squared_norm
-from app.scheduling.kernels.gram import by_device
-from app.scheduling.kernels.least_norm import level_of, minimise_norm
-from app.scheduling.kernels.surface import (
+from app.scheduling.kernels.dual.least_norm import level_of, minimise_norm
+from app.scheduling.kernels.linalg.eigen import normalise, squared_norm
+from app.scheduling.kernels.linalg.gram import by_device
+from app.scheduling.kernels.surface.phases import (
     Responses,
     Surface,
     allowed_phase,

@@ -30,5 +30,5 @@ def uvicorn_options(settings: Settings) -> dict[str, Any]:
         # longer: meanwhile the supervisor replaces no other.
         options["timeout_worker_healthcheck"] = 15
     if importlib.util.find_spec("httptools"):
-        options["http"] = "app.api.protocol:BoundedProtocol"
+        options["http"] = "app.protocol:BoundedProtocol"
     return options

@@ -31,7 +31,7 @@ import math
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled, vectorised
-from app.scheduling.kernels.factor import scaled
+from app.scheduling.kernels.linalg.factor import scaled
 from app.scheduling.types import ComplexArray, IndexArray, RealArray
 
 

@@ -27,8 +27,8 @@ import math
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.factor import factor_below, scaled, solve_factored
-from app.scheduling.kernels.gram import add_outer
+from app.scheduling.kernels.linalg.factor import factor_below, scaled, solve_factored
+from app.scheduling.kernels.linalg.gram import add_outer
 from app.scheduling.types import ComplexArray, RealArray
 
 SOLVED, INFEASIBLE, FAILED = 0, 1, 2

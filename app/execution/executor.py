@@ -6,7 +6,7 @@
 - Slow ones run in processes, which are killed when nobody waits any more: at the deadline, and when
   the client has gone. However slow they are, they hold no thread that others need, and no lock.
 
-Threads and processes each have a short queue that clients share fairly (:mod:`app.lanes`). What it
+Threads and processes each have a short queue that clients share fairly (:mod:`app.execution.lane`). What it
 does not hold is refused at once: whoever were let in would only wait.
 """
 
@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from app import metrics
-from app.lanes import GRACE_SECONDS, Gone, Lane, Work
+from app.execution.lane import GRACE_SECONDS, Gone, Lane, Work
+from app.execution.processes import NICENESS, Job, Workers
 from app.scheduling import (
     DeadlineExceededError,
     Frontier,
@@ -39,7 +40,6 @@ from app.scheduling.effort import longest_seconds
 from app.scheduling.scheduler import Parameters, Scheduler
 from app.scheduling.stopping import flag_after
 from app.scheduling.types import MaskArray
-from app.workers import NICENESS, Job, Workers
 
 LOOP_SECONDS = 2e-3
 """Default of ``loop_seconds``. The estimate is of the slowest; a usual solve takes a fifth."""

@@ -8,10 +8,10 @@ device has the largest, so the loops work with :math:`q_k - |h_k^H c|^2`, the *v
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.eigen import principal_eigenvector, work_space
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE
-from app.scheduling.kernels.gram import aligned_sum, by_device, reweigh
-from app.scheduling.kernels.refine import principal_near
+from app.scheduling.kernels.linalg.eigen import principal_eigenvector, work_space
+from app.scheduling.kernels.linalg.gram import aligned_sum, by_device, reweigh
+from app.scheduling.kernels.linalg.refine import principal_near
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 EQUAL_VIOLATIONS = SERVED_TOLERANCE

@@ -1,19 +1,19 @@
 r"""Depth-first search for a receiver that serves a given number of devices, or a proof of none.
 
-A node (:mod:`app.scheduling.kernels.node_bound`) is
+A node (:mod:`app.scheduling.kernels.proof.node_bound`) is
 
 1. settled: devices that are in throw out all they exclude
-   (:mod:`app.scheduling.kernels.reach`); it is dropped if too few remain, and if just enough do,
+   (:mod:`app.scheduling.kernels.proof.reach`); it is dropped if too few remain, and if just enough do,
    all of them are in;
 2. bounded: dropped if its bound is below the target. An undecided device without which the bound
    would be below the target is in;
 3. tried: the level of the relaxation's receiver is raised for one device more than are known to be
-   served (:mod:`app.scheduling.kernels.least_norm`), if it is near;
+   served (:mod:`app.scheduling.kernels.dual.least_norm`), if it is near;
 4. split: on the phase of the weakest device that is in, which becomes the reference; without any,
    on the membership of the weakest device. Later on the device with the largest
    :math:`\lambda_k(1 - |z_k|^2)`: in or out, four sectors, or two halves of its sector.
 
-:mod:`app.scheduling.kernels.node_split` holds 1 and 4.
+:mod:`app.scheduling.kernels.proof.node_split` holds 1 and 4.
 """
 
 import math
@@ -21,12 +21,13 @@ import math
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.eigen import normalise, squared_norm
-from app.scheduling.kernels.gram import gains
-from app.scheduling.kernels.least_norm import minimise_norm
-from app.scheduling.kernels.node_bound import GAIN, HALF, IN, STATUS, UNDECIDED
-from app.scheduling.kernels.node_relaxation import PRUNED, STOPPED, relax
-from app.scheduling.kernels.node_split import (
+from app.scheduling.kernels.dual.least_norm import minimise_norm
+from app.scheduling.kernels.dual.sweeps import response
+from app.scheduling.kernels.linalg.eigen import normalise, squared_norm
+from app.scheduling.kernels.linalg.gram import gains
+from app.scheduling.kernels.proof.node_bound import GAIN, HALF, IN, STATUS, UNDECIDED
+from app.scheduling.kernels.proof.node_relaxation import PRUNED, STOPPED, relax
+from app.scheduling.kernels.proof.node_split import (
     PAD,
     largest_responses,
     most_promising,
@@ -36,7 +37,6 @@ from app.scheduling.kernels.node_split import (
     split,
     weakest,
 )
-from app.scheduling.kernels.sweeps import response
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 NONE, FOUND, INTERRUPTED, LIMIT = range(4)

@@ -8,7 +8,7 @@ The channels are scaled by what their devices need, so a unit receiver serves de
     b_k = h_k(\mu)\,\bar y_k/|y_k|, \qquad
     g_{k,m} = \frac{\partial|y_k|}{\partial\theta_m} = -\Im\{\bar y_k\,\mu_m r_{m,k}\}/|y_k|.
 
-So the least-norm problem of a set of devices (:mod:`app.scheduling.kernels.least_norm`) also has
+So the least-norm problem of a set of devices (:mod:`app.scheduling.kernels.dual.least_norm`) also has
 the angles, at a price:
 
 .. math:: \min \tfrac12\|x\|^2 + \tfrac1{2\rho^2}\|\theta\|^2
@@ -27,12 +27,12 @@ from typing import NamedTuple
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.descent import State
-from app.scheduling.kernels.eigen import normalise, squared_norm
+from app.scheduling.kernels.dual.descent import State
+from app.scheduling.kernels.dual.least_norm import SWEEPS
+from app.scheduling.kernels.dual.sweeps import add, sweep
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE
-from app.scheduling.kernels.least_norm import SWEEPS
-from app.scheduling.kernels.surface import Surface, allowed_phase, tuned_channels
-from app.scheduling.kernels.sweeps import add, sweep
+from app.scheduling.kernels.linalg.eigen import normalise, squared_norm
+from app.scheduling.kernels.surface.phases import Surface, allowed_phase, tuned_channels
 from app.scheduling.types import ComplexArray
 
 SERVED = 1.0 - SERVED_TOLERANCE / 4

@@ -1,6 +1,6 @@
 r"""The barrier of a node's multipliers, its derivatives, and where to start.
 
-:mod:`app.scheduling.kernels.node_bound` states the bound D and the matrix P. With
+:mod:`app.scheduling.kernels.proof.node_bound` states the bound D and the matrix P. With
 :math:`Y = P^{-1}` the Hessian of
 
 .. math:: D/\mu - \log\det P - \sum\log(\text{distance of each multiplier to its bounds})
@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.factor import factor_below, solve_factored
-from app.scheduling.kernels.node_bound import CUT, GAIN, NU, PATH, SIGMA, TAU, Terms
+from app.scheduling.kernels.linalg.factor import factor_below, solve_factored
+from app.scheduling.kernels.proof.node_bound import CUT, GAIN, NU, PATH, SIGMA, TAU, Terms
 from app.scheduling.types import ComplexArray, RealArray
 
 _REWIND = 10.0

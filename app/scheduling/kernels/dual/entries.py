@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.eigen import squared_norm
-from app.scheduling.kernels.factor import scaled
-from app.scheduling.kernels.sweeps import response
+from app.scheduling.kernels.dual.sweeps import response
+from app.scheduling.kernels.linalg.eigen import squared_norm
+from app.scheduling.kernels.linalg.factor import scaled
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 MAX_POINTS = 100

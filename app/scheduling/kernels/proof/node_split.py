@@ -1,14 +1,15 @@
 r"""What a node of the search implies, and how it is split into parts that cover it.
 
-:mod:`app.scheduling.kernels.node_bound` says what a node is. Sectors overlap by more than the
+:mod:`app.scheduling.kernels.proof.node_bound` says what a node is. Sectors overlap by more than the
 rounding of their bounds.
 """
 
 import math
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.eigen import squared_norm
-from app.scheduling.kernels.node_bound import (
+from app.scheduling.kernels.dual.sweeps import response
+from app.scheduling.kernels.linalg.eigen import squared_norm
+from app.scheduling.kernels.proof.node_bound import (
     CENTRE,
     GAIN,
     HALF,
@@ -17,7 +18,6 @@ from app.scheduling.kernels.node_bound import (
     STATUS,
     UNDECIDED,
 )
-from app.scheduling.kernels.sweeps import response
 from app.scheduling.types import ComplexArray, RealArray
 
 PAD = 1e-12

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.factor import factor_below, scaled, solve_factored
+from app.scheduling.kernels.linalg.factor import factor_below, scaled, solve_factored
 from app.scheduling.types import ComplexArray
 
 RESIDUAL = 1e-12

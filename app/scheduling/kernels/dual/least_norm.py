@@ -1,6 +1,6 @@
 r"""The least-norm receiver of a fixed set of devices: sweeps and alignments until it converges.
 
-The problem and its two bounds are those of :mod:`app.scheduling.kernels.sweeps`.
+The problem and its two bounds are those of :mod:`app.scheduling.kernels.dual.sweeps`.
 """
 
 import math
@@ -8,8 +8,8 @@ import math
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.eigen import squared_norm
-from app.scheduling.kernels.sweeps import holding, norm_of, realign, response, sweep
+from app.scheduling.kernels.dual.sweeps import holding, norm_of, realign, response, sweep
+from app.scheduling.kernels.linalg.eigen import squared_norm
 from app.scheduling.types import ComplexArray, IndexArray, MaskArray
 
 SWEEPS = 2

@@ -1,6 +1,6 @@
 r"""The loops of dual pursuit with a surface: add a few devices, then drop those that cost most.
 
-A set of devices is served if rounds of :mod:`app.scheduling.kernels.joint_round` reach a receiver
+A set of devices is served if rounds of :mod:`app.scheduling.kernels.surface.joint_round` reach a receiver
 and phases that serve it. Their multipliers say what each device costs.
 
 kick
@@ -16,9 +16,9 @@ As many devices with another receiver are also a way forward.
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.descent import BATCH, drop
-from app.scheduling.kernels.dual import NOISE, SeedArray, uniform
-from app.scheduling.kernels.joint_round import (
+from app.scheduling.kernels.dual.descent import BATCH, drop
+from app.scheduling.kernels.dual.search import NOISE, SeedArray, uniform
+from app.scheduling.kernels.surface.joint_round import (
     SERVED,
     Joint,
     balance,
@@ -26,7 +26,7 @@ from app.scheduling.kernels.joint_round import (
     move,
     one_round,
 )
-from app.scheduling.kernels.surface import Surface
+from app.scheduling.kernels.surface.phases import Surface
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 NEAR_ROUNDS, ROUNDS = 12, 3

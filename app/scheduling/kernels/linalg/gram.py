@@ -9,8 +9,8 @@ import math
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.eigen import normalise, squared_norm
-from app.scheduling.kernels.factor import scaled
+from app.scheduling.kernels.linalg.eigen import normalise, squared_norm
+from app.scheduling.kernels.linalg.factor import scaled
 from app.scheduling.types import ComplexArray, RealArray
 
 _CANCELLED = 1e-4

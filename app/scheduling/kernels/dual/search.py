@@ -2,7 +2,7 @@ r"""The loops of dual pursuit: starts, and kicks from what they reach.
 
 The search is for the set of the largest value :math:`\sum_{k\in S} v_k`, and of the most devices
 among sets of equal value. Without priorities every :math:`v_k` is one and the value of a set is its
-size. Each start and each kick ends in a descent (:mod:`app.scheduling.kernels.descent`).
+size. Each start and each kick ends in a descent (:mod:`app.scheduling.kernels.dual.descent`).
 
 The constants here and there were chosen on iid channels of 20 devices and 6 antennas (seed 7100)
 and of 100 and 16 (seeds 11 to 15), and confirmed on other channels, also of the paper's network
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.descent import SERVED, SIDEWAYS, State, descend, new_state
-from app.scheduling.kernels.eigen import normalise, squared_norm
-from app.scheduling.kernels.sweeps import add, align, response, rotate, scaled_rows
+from app.scheduling.kernels.dual.descent import SERVED, SIDEWAYS, State, descend, new_state
+from app.scheduling.kernels.dual.sweeps import add, align, response, rotate, scaled_rows
+from app.scheduling.kernels.linalg.eigen import normalise, squared_norm
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 SeedArray = NDArray[np.uint64]

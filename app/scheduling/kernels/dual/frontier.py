@@ -1,7 +1,7 @@
 r"""The loops of the frontier: the least tolerance for every number of devices, in one search.
 
 Every receiver that the search meets is held against the entries of
-:mod:`app.scheduling.kernels.entries`.
+:mod:`app.scheduling.kernels.dual.entries`.
 """
 
 import math
@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.descent import (
+from app.scheduling.kernels.dual.descent import (
     SERVED,
     SIDEWAYS,
     State,
@@ -21,9 +21,7 @@ from app.scheduling.kernels.descent import (
     one_round,
     worth_of,
 )
-from app.scheduling.kernels.dual import SeedArray, begin, kick
-from app.scheduling.kernels.eigen import squared_norm
-from app.scheduling.kernels.entries import (
+from app.scheduling.kernels.dual.entries import (
     MAX_POINTS,
     ROUNDING,
     Frontier,
@@ -32,10 +30,12 @@ from app.scheduling.kernels.entries import (
     enter_alone,
     known,
 )
-from app.scheduling.kernels.factor import scaled
-from app.scheduling.kernels.gram import by_device
-from app.scheduling.kernels.least_norm import minimise_norm
-from app.scheduling.kernels.sweeps import response
+from app.scheduling.kernels.dual.least_norm import minimise_norm
+from app.scheduling.kernels.dual.search import SeedArray, begin, kick
+from app.scheduling.kernels.dual.sweeps import response
+from app.scheduling.kernels.linalg.eigen import squared_norm
+from app.scheduling.kernels.linalg.factor import scaled
+from app.scheduling.kernels.linalg.gram import by_device
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 PATHS = 12

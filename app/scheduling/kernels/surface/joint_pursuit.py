@@ -1,21 +1,21 @@
 r"""The loop of Algorithm 2 of Bereyhi et al.: matching pursuit that also tunes the channel.
 
-Like :func:`app.scheduling.kernels.pursuit.backward_pursuit`, but instead of only taking the
+Like :func:`app.scheduling.kernels.matching.pursuit.backward_pursuit`, but instead of only taking the
 principal receiver of the weighted channels, it alternates between the receiver and the phases.
 """
 
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.eigen import principal_eigenvector, work_space
-from app.scheduling.kernels.gram import aligned_sum, by_device, gains, reweigh
-from app.scheduling.kernels.pursuit import is_served, most_violated, subset_cutting
-from app.scheduling.kernels.surface import (
+from app.scheduling.kernels.linalg.eigen import principal_eigenvector, work_space
+from app.scheduling.kernels.linalg.gram import aligned_sum, by_device, gains, reweigh
+from app.scheduling.kernels.matching.pursuit import is_served, most_violated, subset_cutting
+from app.scheduling.kernels.surface.phases import (
     Surface,
     tuned_channels,
     update_phases,
 )
-from app.scheduling.kernels.surface import work_space as surface_work_space
+from app.scheduling.kernels.surface.phases import work_space as surface_work_space
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 CONVERGED = 1e-3
@@ -43,7 +43,7 @@ def joint_pursuit(
     delta
         Subset-cutting parameter δ in (0, 1).
     policy
-        Policy for the phases, as :func:`app.scheduling.kernels.surface.update_phases` takes it.
+        Policy for the phases, as :func:`app.scheduling.kernels.surface.phases.update_phases` takes it.
     phases
         (M,) the start; replaced by the result.
     stop

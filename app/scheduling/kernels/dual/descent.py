@@ -2,7 +2,7 @@ r"""A descent: fit a receiver to a set of devices, and drop members until it ser
 
 With :math:`a_k = h_k/\sqrt{q_k}` a unit receiver serves device k when :math:`|a_k^H c| \ge 1`.
 The multiplier :math:`\lambda_k` of the least-norm problem (see
-:mod:`app.scheduling.kernels.sweeps`) says what device k costs: while the norm of a set's
+:mod:`app.scheduling.kernels.dual.sweeps`) says what device k costs: while the norm of a set's
 receiver is too large, the devices with the largest :math:`\lambda_k\|a_k\|/v_k` are dropped.
 
 Thresholds on values are in units of their mean over the devices that can be served alone.
@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.eigen import squared_norm
-from app.scheduling.kernels.sweeps import add, holding, norm_of, realign, response, sweep
+from app.scheduling.kernels.dual.sweeps import add, holding, norm_of, realign, response, sweep
+from app.scheduling.kernels.linalg.eigen import squared_norm
 from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray
 
 SERVED = 1.0 - 5e-10

@@ -11,13 +11,13 @@ For a unit vector x with Rayleigh quotient :math:`\rho = x^H A x`, take a shift
 and multiply the unwanted components by :math:`(\lambda_1-\sigma)/(\sigma-\lambda_2)`, which for an
 angle θ between x and the eigenvector is of the order of θ².
 
-:mod:`app.scheduling.kernels.eigen` has the method for any other start.
+:mod:`app.scheduling.kernels.linalg.eigen` has the method for any other start.
 """
 
 import math
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.eigen import (
+from app.scheduling.kernels.linalg.eigen import (
     MARGIN,
     RESIDUAL,
     Work,
@@ -27,7 +27,7 @@ from app.scheduling.kernels.eigen import (
     rayleigh,
     trace_of,
 )
-from app.scheduling.kernels.factor import factor_below, scaled, solve_factored
+from app.scheduling.kernels.linalg.factor import factor_below, scaled, solve_factored
 from app.scheduling.types import ComplexArray
 
 _MAX_CHECKS = 4

@@ -1,0 +1,1 @@
+"""The loops of dual pursuit and of the frontier."""

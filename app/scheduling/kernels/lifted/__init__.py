@@ -1,0 +1,1 @@
+"""Interior-point method for the lifted problem."""

@@ -1,0 +1,1 @@
+"""Linear algebra: the principal eigenvector, factorisations, weighted Gram matrices."""

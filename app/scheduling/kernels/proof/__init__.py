@@ -1,0 +1,1 @@
+"""The proof of a bound: relaxation and search."""

@@ -1,0 +1,1 @@
+"""The loops for problems with a reflecting surface."""
