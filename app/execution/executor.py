@@ -6,8 +6,9 @@
 - Slow ones run in processes, which are killed when nobody waits any more: at the deadline, and when
   the client has gone. However slow they are, they hold no thread that others need, and no lock.
 
-Threads and processes each have a short queue that clients share fairly (:mod:`app.execution.lane`). What it
-does not hold is refused at once: whoever were let in would only wait.
+Threads and processes each have a short queue that clients share fairly
+(:mod:`app.execution.lane`). What it does not hold is refused at once: whoever were let in would
+only wait.
 """
 
 import asyncio

@@ -1,9 +1,9 @@
 r"""A proven upper bound on how many devices any receiver serves, and a search for one that does.
 
-The relaxation of :mod:`app.scheduling.kernels.proof.node_bound` with nothing decided gives a first bound.
-While it exceeds the best known number, :mod:`app.scheduling.kernels.proof.node_search` asks whether as
-many devices as it says can be served: a no lowers it by one, a yes is a better schedule and proof
-that it is the best. Any of this can be stopped, and the bound reached still holds.
+The relaxation of :mod:`app.scheduling.kernels.proof.node_bound` with nothing decided gives a first
+bound. While it exceeds the best known number, :mod:`app.scheduling.kernels.proof.node_search` asks
+whether as many devices as it says can be served: a no lowers it by one, a yes is a better schedule
+and proof that it is the best. Any of this can be stopped, and the bound reached still holds.
 
 What the bound covers
     The service calls a device served where the *computed* gain of a *computed* unit receiver

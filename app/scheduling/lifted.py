@@ -1,8 +1,9 @@
 r"""The lifted problem of one round: C in place of :math:`cc^H`, its rank dropped.
 
-:mod:`app.scheduling.kernels.lifted.interior_point` states and solves it, and :mod:`app.scheduling.conic`
-solves it with general cone solvers. This module sets it up for a problem and interprets its
-solutions. Devices that no receiver serves, :math:`\|h_k\|^2 < q_k`, are left out.
+:mod:`app.scheduling.kernels.lifted.interior_point` states and solves it, and
+:mod:`app.scheduling.conic` solves it with general cone solvers. This module sets it up for a
+problem and interprets its solutions. Devices that no receiver serves, :math:`\|h_k\|^2 < q_k`, are
+left out.
 """
 
 from dataclasses import dataclass

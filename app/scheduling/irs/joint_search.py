@@ -1,11 +1,11 @@
 r"""The search of dual pursuit with a surface: the best schedule so far, and what improves it.
 
-With continuous phases :mod:`app.scheduling.kernels.surface.joint_dual` adds devices to a set, and drops
-others. On a grid of phases the set is *grown*: the devices that it just misses are added, nearest
-misses first, an eighth of them at a time, then half as many, down to one. For the larger set the
-receiver and the phases are improved in turn (:mod:`app.scheduling.kernels.surface.joint_level`). If more
-devices are served than before, it continues from there; after a few devices in a row that cannot
-join, it ends.
+With continuous phases :mod:`app.scheduling.kernels.surface.joint_dual` adds devices to a set, and
+drops others. On a grid of phases the set is *grown*: the devices that it just misses are added,
+nearest misses first, an eighth of them at a time, then half as many, down to one. For the larger
+set the receiver and the phases are improved in turn
+(:mod:`app.scheduling.kernels.surface.joint_level`). If more devices are served than before, it
+continues from there; after a few devices in a row that cannot join, it ends.
 """
 
 from dataclasses import replace

@@ -11,8 +11,8 @@ Its dual has M + 1 + K variables,
 .. math:: \max_{\tau,\ 0\le\lambda\le w} \sum_m\tau_m + \sum_k\lambda_k
     \quad\text{s.t.}\quad Z = B - \operatorname{diag}(\tau) - \sum_k\lambda_k f_k f_k^H \succeq 0,
 
-and is solved like that of the receiver in :mod:`app.scheduling.kernels.lifted.interior_point`: Newton's
-method follows the maxima with a logarithmic barrier of decreasing weight β, where
+and is solved like that of the receiver in :mod:`app.scheduling.kernels.lifted.interior_point`:
+Newton's method follows the maxima with a logarithmic barrier of decreasing weight β, where
 :math:`V = \beta Z^{-1}`. All constraints have rank one, :math:`\langle a_i a_i^H, V\rangle`, so the
 Hessian consists of the :math:`|a_i^H Z^{-1} a_j|^2`.
 

@@ -2,9 +2,9 @@ r"""The phases of a surface: the allowed values, and the policies that tune them
 
 A policy is the :math:`\mathcal P` of the paper's Algorithm 2: for a receiver and weights it looks
 for the channel parameters that maximise :math:`c^H H(\mu) W H(\mu)^H c`. The policies are
-implemented in :mod:`app.scheduling.kernels.surface.phases`. A new one takes a branch of ``update_phases``
-there and a name here. A new parametrisation of the channel takes its own ``Surface``,
-``tuned_channels`` and ``update_phases``; the pursuit stays the same.
+implemented in :mod:`app.scheduling.kernels.surface.phases`. A new one takes a branch of
+``update_phases`` there and a name here. A new parametrisation of the channel takes its own
+``Surface``, ``tuned_channels`` and ``update_phases``; the pursuit stays the same.
 """
 
 from collections.abc import Mapping

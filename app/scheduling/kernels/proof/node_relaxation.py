@@ -1,8 +1,9 @@
 r"""The least bound of a node, by an interior-point method over its multipliers.
 
-:mod:`app.scheduling.kernels.proof.node_bound` states the bound D. Newton's method follows the minimum of
-D with the barrier of :mod:`app.scheduling.kernels.proof.node_barrier` as its parameter μ falls. On that
-path D is within μ times the number of logarithms of the least. Every point on the way is a bound.
+:mod:`app.scheduling.kernels.proof.node_bound` states the bound D. Newton's method follows the
+minimum of D with the barrier of :mod:`app.scheduling.kernels.proof.node_barrier` as its parameter
+μ falls. On that path D is within μ times the number of logarithms of the least. Every point on the
+way is a bound.
 
 Cost: O(N³ + KN² + K²N + K³) per step, about ten steps from a parent's multipliers.
 """
@@ -120,8 +121,8 @@ def relax(
     reach
         (K,) ρ, at least one.
     node, scalars
-        (5, K) and (4,), see :mod:`app.scheduling.kernels.proof.node_bound`. The multipliers in them are
-        the start, and are replaced by those reached.
+        (5, K) and (4,), see :mod:`app.scheduling.kernels.proof.node_bound`. The multipliers in
+        them are the start, and are replaced by those reached.
     precision
         How close to the least bound to get, where that decides.
     receiver

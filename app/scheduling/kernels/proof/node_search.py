@@ -3,8 +3,8 @@ r"""Depth-first search for a receiver that serves a given number of devices, or 
 A node (:mod:`app.scheduling.kernels.proof.node_bound`) is
 
 1. settled: devices that are in throw out all they exclude
-   (:mod:`app.scheduling.kernels.proof.reach`); it is dropped if too few remain, and if just enough do,
-   all of them are in;
+   (:mod:`app.scheduling.kernels.proof.reach`); it is dropped if too few remain, and if just enough
+   do, all of them are in;
 2. bounded: dropped if its bound is below the target. An undecided device without which the bound
    would be below the target is in;
 3. tried: the level of the relaxation's receiver is raised for one device more than are known to be

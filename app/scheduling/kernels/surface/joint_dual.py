@@ -1,7 +1,7 @@
 r"""The loops of dual pursuit with a surface: add a few devices, then drop those that cost most.
 
-A set of devices is served if rounds of :mod:`app.scheduling.kernels.surface.joint_round` reach a receiver
-and phases that serve it. Their multipliers say what each device costs.
+A set of devices is served if rounds of :mod:`app.scheduling.kernels.surface.joint_round` reach a
+receiver and phases that serve it. Their multipliers say what each device costs.
 
 kick
     Add devices to those that are served, mostly near misses: an eighth of them at first, then half

@@ -1,7 +1,7 @@
 r"""The loop of Algorithm 2 of Bereyhi et al.: matching pursuit that also tunes the channel.
 
-Like :func:`app.scheduling.kernels.matching.pursuit.backward_pursuit`, but instead of only taking the
-principal receiver of the weighted channels, it alternates between the receiver and the phases.
+Like :func:`app.scheduling.kernels.matching.pursuit.backward_pursuit`, but instead of only taking
+the principal receiver of the weighted channels, it alternates between the receiver and the phases.
 """
 
 import numpy as np
@@ -43,7 +43,8 @@ def joint_pursuit(
     delta
         Subset-cutting parameter δ in (0, 1).
     policy
-        Policy for the phases, as :func:`app.scheduling.kernels.surface.phases.update_phases` takes it.
+        Policy for the phases, as :func:`app.scheduling.kernels.surface.phases.update_phases` takes
+        it.
     phases
         (M,) the start; replaced by the result.
     stop

@@ -8,8 +8,8 @@ The channels are scaled by what their devices need, so a unit receiver serves de
     b_k = h_k(\mu)\,\bar y_k/|y_k|, \qquad
     g_{k,m} = \frac{\partial|y_k|}{\partial\theta_m} = -\Im\{\bar y_k\,\mu_m r_{m,k}\}/|y_k|.
 
-So the least-norm problem of a set of devices (:mod:`app.scheduling.kernels.dual.least_norm`) also has
-the angles, at a price:
+So the least-norm problem of a set of devices (:mod:`app.scheduling.kernels.dual.least_norm`) also
+has the angles, at a price:
 
 .. math:: \min \tfrac12\|x\|^2 + \tfrac1{2\rho^2}\|\theta\|^2
     \text{ s.t. } \Re\{b_k^H x\} + g_k^T\theta \ge 1 .
