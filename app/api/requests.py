@@ -21,7 +21,7 @@ from app.api.algorithms import CHOICES, IRS_CHOICES, AlgorithmChoice, Choices, a
 from app.api.errors import invalid
 from app.api.wire import Number, Vector, complex_array
 from app.scheduling import InvalidProblemError, IrsProblem, Method, Problem, SolveSpec
-from app.scheduling.frontier import most_points
+from app.scheduling.frontier import PARTICIPATION, most_points
 from app.scheduling.irs.problem import MAX_PHASE_BITS
 from app.scheduling.problem import LARGEST
 from app.scheduling.spec import BOUND_MS
@@ -292,6 +292,10 @@ class FrontierRequest(RoundRequest):
     )
     max_error: Positive | None = Field(
         default=None, description="Points with a larger error are left out."
+    )
+    participation: Annotated[Number, Field(ge=0, le=1e9)] = Field(
+        default=PARTICIPATION,
+        description="ρ of the recommended point: how much missing devices matter against noise.",
     )
 
     @property

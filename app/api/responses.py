@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
-from app.api.requests import RoundRequest
+from app.api.requests import FrontierRequest, RoundRequest
 from app.api.wire import NestedVector, PackedArray, complex_value
 from app.scheduling import Frontier, Schedule
 
@@ -92,6 +92,10 @@ class FrontierAnswer(Answer):
     stopped: Literal["converged", "deadline"] = Field(
         description="Why the search ended; after a deadline, there may be better points."
     )
+    recommended: int | None = Field(
+        description="Index of the point with the least E/(2Φ_S²) + ρ(Φ/Φ_S - 1)/K, ρ being "
+        "participation, for a controller without a tolerance; null without points."
+    )
 
 
 class ParameterInfo(Answer):
@@ -153,7 +157,7 @@ def batch_answer(
     }
 
 
-def frontier_answer(request: RoundRequest, found: Frontier, media_type: str) -> dict[str, Any]:
+def frontier_answer(request: FrontierRequest, found: Frontier, media_type: str) -> dict[str, Any]:
     """Return the fields of :class:`FrontierAnswer`; the names only once, however many points."""
     return {
         "device_ids": request.device_ids,
@@ -162,6 +166,7 @@ def frontier_answer(request: RoundRequest, found: Frontier, media_type: str) -> 
             for point in found.points
         ],
         "stopped": found.stopped,
+        "recommended": found.recommended(request.participation),
     }
 
 

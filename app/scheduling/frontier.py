@@ -43,6 +43,9 @@ _SERVED_AT = 1 + 1e-9
 _ENTRIES_AFTER_STOP = 1_000_000
 """Channel entries, N·K for each point, that are processed after the deadline."""
 
+PARTICIPATION = 30.0
+"""Default weight ρ of missing devices against noise; learning hardly changes from 10 to 100."""
+
 
 def most_points(devices: int) -> int:
     """Return how many points the frontier of so many devices has at most."""
@@ -67,6 +70,28 @@ class Frontier(NamedTuple):
 
     points: tuple[Point, ...]
     stopped: Stopped
+
+    def recommended(self, participation: float = PARTICIPATION) -> int | None:
+        r"""Return the index of the point that is expected to harm learning least; None without any.
+
+        After a round with the devices S, the mean of the updates errs by
+        :math:`E/(2\Phi_S^2) + \rho(\Phi/\Phi_S - 1)/K`: noise, half of it because the entries are
+        real, and the devices that are missing. :math:`\Phi_S` is the sum of their weights,
+        :math:`\Phi` that of all K.
+
+        Parameters
+        ----------
+        participation
+            ρ, how much devices that are missing matter in comparison with noise.
+        """
+
+        def harm(index: int) -> float:
+            problem, schedule = self.points[index]
+            present = float(problem.weights[schedule.active].sum())
+            missing = float(problem.weights.sum()) / present - 1
+            return _error(schedule) / (2 * present**2) + participation * missing / problem.devices
+
+        return min(range(len(self.points)), key=harm, default=None)
 
 
 def find_frontier(

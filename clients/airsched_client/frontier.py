@@ -1,6 +1,6 @@
 r"""The trade-off between devices and error, and rules to choose a point of it.
 
-The rule of :meth:`Frontier.best` needs no tolerance. After a round with the devices S, the model
+The rule of :meth:`Frontier.best`, which the service applies as well, needs no tolerance. After a round with the devices S, the model
 has moved by :math:`\sum_{k\in S}\phi_k\Delta_k/\Phi_S` plus noise, with
 :math:`\Phi_S = \sum_{k\in S}\phi_k` and :math:`\Phi` the sum over all K devices. In units of the
 power of the updates, it errs by
@@ -36,11 +36,14 @@ class Frontier:
         ``deadline`` if the search was stopped early: better points may exist.
     weights
         (K,) φ of all devices.
+    recommended
+        Index of the point that the service recommends; None if it was not asked.
     """
 
     points: tuple[Schedule, ...]
     stopped: Literal["converged", "deadline"]
     weights: NDArray[np.float64]
+    recommended: int | None = None
 
     def __len__(self) -> int:
         return len(self.points)
@@ -56,14 +59,19 @@ class Frontier:
         """Return the point with the least error and at least so many devices, if any."""
         return next((point for point in self.points if point.active.size >= devices), None)
 
-    def best(self, participation: float = PARTICIPATION) -> Schedule | None:
+    def best(self, participation: float | None = None) -> Schedule | None:
         """Return the point with the least E/(2Φ_S²) + ρ (Φ/Φ_S - 1)/K; None without any.
 
         Parameters
         ----------
         participation
-            ρ, how much devices that are missing matter in comparison with noise.
+            ρ, how much devices that are missing matter in comparison with noise; by default the
+            point is the one that the service recommends.
         """
+        if participation is None:
+            if self.recommended is not None:
+                return self.points[self.recommended]
+            participation = PARTICIPATION
         return min(self.points, key=lambda point: self._harm(point, participation), default=None)
 
     def _harm(self, point: Schedule, participation: float) -> float:
@@ -78,7 +86,7 @@ class Frontier:
         points = schedules_from(answer["points"], answer["device_ids"])
         weights = weights.copy()
         weights.flags.writeable = False
-        return cls(points, answer["stopped"], weights)
+        return cls(points, answer["stopped"], weights, answer["recommended"])
 
 
 def _error(point: Schedule) -> float:

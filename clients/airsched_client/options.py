@@ -68,6 +68,8 @@ class FrontierOptions(CommonOptions, total=False):
     """Leave out points with fewer active devices (default: 1)."""
     max_error: float | None
     """Leave out points with a larger error (default: none)."""
+    participation: float | None
+    """ρ of the point that the service recommends (default: 30)."""
 
 
 class IrsOptions(RoundOptions, total=False):

@@ -63,6 +63,22 @@ def test_every_encoding_gives_the_same(client):
         assert unpacked(one["receiver"]).tolist() == unpacked(other["receiver"]).tolist()
 
 
+def test_the_recommended_point_harms_learning_least(client):
+    """The least E/(2Φ_S²) + ρ(Φ/Φ_S − 1)/K, computed here from the points."""
+    asked = {**ROUND, "power": 2.0, "noise_variance": 2e3}
+    taken = []
+    for given, participation in (({}, 30.0), *(({"participation": r}, r) for r in (0.0, 1.0, 1e3))):
+        answer = post(client, {**asked, **given})
+        sums = np.array([WEIGHTS[point["active"]].sum() for point in answer["points"]])
+        errors = np.array([point["computation_error"] for point in answer["points"]])
+        harm = errors / (2 * sums**2) + participation * (WEIGHTS.sum() / sums - 1) / 9
+        assert answer["recommended"] == np.argmin(harm)
+        taken.append(answer["recommended"])
+    assert len(set(taken)) > 2
+    nothing = post(client, {"channels": nested(np.zeros((2, 3)))})
+    assert nothing["recommended"] is None
+
+
 def test_the_cuts(client):
     everything = post(client, ROUND)["points"]
     limit = everything[6]["computation_error"] * 1.0001
@@ -83,6 +99,8 @@ def test_the_cuts(client):
         ({"min_devices": 0}, "min_devices"),
         ({"max_error": 0.0}, "max_error"),
         ({"max_error": 1e300}, "max_error"),
+        ({"participation": -1.0}, "participation"),
+        ({"participation": 1e10}, "participation"),
         ({"warm_start": nested([1, 1])}, "warm_start"),
         ({"priorities": [1.0] * 8}, "priorities"),
         ({"priorities": [1.0] * 8 + [0.0]}, "priorities"),

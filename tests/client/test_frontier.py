@@ -96,11 +96,20 @@ def test_the_rule_without_a_tolerance():
     assert len(empty) == 0
 
 
+def test_the_service_s_recommendation_is_used(service_url):
+    for participation in (None, 0.01, 1e4):
+        options = {} if participation is None else {"participation": participation}
+        frontier = call(service_url, {}, "frontier", CHANNELS, weights=WEIGHTS, **options)
+        assert frontier.best() is frontier.points[frontier.recommended]
+        assert frontier.best() is frontier.best(participation or 30.0)
+    assert dataclasses.replace(FRONTIER, recommended=0).best().active.size == 1
+
+
 def test_it_is_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         FRONTIER.points = ()
     made = Frontier.from_answer(
-        {"device_ids": None, "points": [], "stopped": "deadline"}, np.ones(3)
+        {"device_ids": None, "points": [], "stopped": "deadline", "recommended": None}, np.ones(3)
     )
     with pytest.raises(ValueError, match="read-only"):
         made.weights[0] = 2.0

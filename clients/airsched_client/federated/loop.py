@@ -32,7 +32,6 @@ from airsched_client.federated.priorities import priorities
 from airsched_client.federated.streams import Purpose, stream
 from airsched_client.federated.tasks import Task, build
 from airsched_client.federated.waiting import Patience
-from airsched_client.frontier import PARTICIPATION
 from airsched_client.models import IrsSchedule, Schedule
 from airsched_client.options import CommonOptions
 
@@ -179,8 +178,12 @@ class Setting:
             seed=run.seed * experiment.rounds + len(before),
         )
         if run.policy_name == AUTO:
-            frontier = scheduler.frontier(channels.estimates, priorities=chosen, **common)
-            return frontier.best(algorithm.get("participation", PARTICIPATION))
+            return scheduler.frontier(
+                channels.estimates,
+                priorities=chosen,
+                participation=algorithm.get("participation"),
+                **common,
+            ).best()
         gamma_db, polish = run.gamma_db, experiment.polish
         if channels.irs_to_server is None or channels.devices_to_irs is None:
             return scheduler.schedule(
