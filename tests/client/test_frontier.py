@@ -97,9 +97,10 @@ def test_the_rule_without_a_tolerance():
 
 
 def test_the_service_s_recommendation_is_used(service_url):
+    ask = next(iter(CALLERS.values()))
     for participation in (None, 0.01, 1e4):
-        options = {} if participation is None else {"participation": participation}
-        frontier = call(service_url, {}, "frontier", CHANNELS, weights=WEIGHTS, **options)
+        options = {"weights": WEIGHTS, "participation": participation}
+        frontier = ask(service_url, {}, "frontier", CHANNELS, **options)
         assert frontier.best() is frontier.points[frontier.recommended]
         assert frontier.best() is frontier.best(participation or 30.0)
     assert dataclasses.replace(FRONTIER, recommended=0).best().active.size == 1
