@@ -13,7 +13,6 @@ from app.api.endpoint import Shortcut
 from app.api.key_gate import KeyGate, guarded_paths
 from app.api.observer import Observer, Records
 from app.api.scheduling_routes import SCHEDULING_ROUTES
-from app.api.shedding import Shedder
 from app.service import Service
 from app.settings import Settings
 
@@ -33,7 +32,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
         service.start()
         # For the protocol, which knows the application only by this.
-        yield {"settings": settings, "shedder": shedder}
+        yield {"settings": settings}
         await service.close()
 
     app = FastAPI(
@@ -56,11 +55,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     annotate = tracing.annotate if settings.tracing else None
     if guarded := guarded_paths(settings):
         app.add_middleware(KeyGate, paths=guarded, settings=settings)
-    requests = {route.path: route.request for route in SCHEDULING_ROUTES}
     endpoints = {route.path: route.endpoint for route in SCHEDULING_ROUTES}
     app.add_middleware(Shortcut, endpoints=endpoints)
     records = Records(paths, quiet=paths & routes.PROBES)
-    shedder = Shedder(requests, service, records)
     app.add_middleware(Observer, records=records, annotate=annotate)
     if settings.tracing:
         tracing.install(app)

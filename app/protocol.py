@@ -9,15 +9,13 @@ do not read their answers. Here
   follows on the connection is read as a request;
 - an answer that is not read within ``AIRSCHED_WRITE_TIMEOUT_MS`` ends its connection;
 - beyond ``AIRSCHED_MAX_CONNECTIONS`` the connection that has rested longest is closed, of the
-  address that has most of them, so that a newcomer gets in;
-- what a full queue would refuse is refused here (:mod:`.shedding`).
+  address that has most of them, so that a newcomer gets in.
 """
 
 import asyncio
 from asyncio.events import TimerHandle
 from collections import Counter
 from itertools import chain
-from time import perf_counter
 from typing import Any
 
 import httptools
@@ -27,8 +25,6 @@ from app import metrics
 from app.api.bodies import ARRIVED
 from app.api.error_responses import raw_answer
 from app.api.errors import Cause
-from app.api.joined_writes import JoinedWrites
-from app.api.shedding import Shedder
 from app.settings import Settings
 
 MAX_HEAD_BYTES = 32 * 1024
@@ -46,9 +42,6 @@ class BoundedProtocol(HttpToolsProtocol):
         super().__init__(*arguments, **options)
         # The application's lifespan puts them there.
         self._settings: Settings = self.app_state["settings"]
-        self._shedder: Shedder = self.app_state["shedder"]
-        self._withheld: bytearray | None = None
-        self._began = 0.0
         self._head_open = self._message_open = self._declining = self._finished = False
         self._since_body = 0
         self._refusal = Cause.MALFORMED_HTTP
@@ -108,18 +101,17 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         self._require_small(len(self.url) + sum(map(len, chain.from_iterable(self.headers))))
         self._head_open = False
-        if self._shedder.wants(self.url, self.headers) and self._may_be_refused():
-            self._withheld, self._began = bytearray(), perf_counter()
-        else:
-            self._begin_answer()
+        super().on_headers_complete()
+        # Trailers go where nobody looks.
+        self.headers = []
+        if self.parser.should_upgrade():
+            # Not just `keep_alive = False`: with that, uvicorn up to 0.52 closes without saying so.
+            self.cycle.default_headers = [*self.cycle.default_headers, (b"connection", b"close")]
 
     def on_body(self, body: bytes) -> None:
         """Take a part of the body."""
         self._since_body = 0
-        if self._withheld is None:
-            super().on_body(body)
-        else:
-            self._withheld += body
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         """End the message, unless its body has yet to be parsed."""
@@ -130,16 +122,6 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._reading is not None:
             self._reading.cancel()
             self._reading = None
-        if self._withheld is not None:
-            body, self._withheld = self._withheld, None
-            asked = (self.url, self.headers, self.client, body)
-            refusal = self._shedder.refusal(*asked, self._began)
-            if refusal is not None:
-                self.transport.write(refusal)
-                self.on_response_complete()
-                return
-            self._begin_answer()
-            super().on_body(bytes(body))
         self.scope["state"][ARRIVED] = True
         # Behind an upgrade there is no next request.
         self._finished = self._finished or self._declining
@@ -183,24 +165,6 @@ class BoundedProtocol(HttpToolsProtocol):
     def _should_upgrade_to_ws(self) -> bool:
         return False
 
-    def _may_be_refused(self) -> bool:
-        """Whether a refusal can be written at once, and the next request follows it."""
-        parser, upgrade = self.parser, self.parser.should_upgrade()
-        writable = self.resting and not self.flow.write_paused
-        plain = parser.get_method() == b"POST" and parser.should_keep_alive() and not upgrade
-        return writable and plain
-
-    def _begin_answer(self) -> None:
-        super().on_headers_complete()
-        # Others have no body in their answer, or write something before it.
-        if self.parser.get_method() == b"POST" and not self.expect_100_continue:
-            self.cycle.transport = JoinedWrites(self.transport)  # type: ignore[assignment]
-        # Trailers go where nobody looks.
-        self.headers = []
-        if self.parser.should_upgrade():
-            # Not just `keep_alive = False`: with that, uvicorn up to 0.52 closes without saying so.
-            self.cycle.default_headers = [*self.cycle.default_headers, (b"connection", b"close")]
-
     def _require_small(self, size: int) -> None:
         if size > MAX_HEAD_BYTES:
             self._refusal = Cause.HEAD_TOO_LARGE
@@ -236,8 +200,6 @@ class BoundedProtocol(HttpToolsProtocol):
         self._reading = None
         if self._head_open:
             self._refuse(Cause.HEAD_TOO_SLOW)
-        elif self._withheld is not None:
-            self._refuse(Cause.BODY_TOO_SLOW)
         elif self.resting:
             self.transport.abort()
         # Otherwise the body is being read, which has a time limit of its own.

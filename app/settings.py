@@ -45,7 +45,7 @@ class Settings(BaseSettings):
     queue_length: PositiveInt = Field(
         default_factory=lambda: max(2, available_cores()),
         description="Solves that may wait for a thread, and for a process; beyond it the answer is "
-        "503, and for 0.1 s only what can start at once is taken.",
+        "503.",
     )
     workers: PositiveInt = Field(
         default=1, description="Processes that serve requests, each with solver workers of its own."

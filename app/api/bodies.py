@@ -6,7 +6,7 @@ become 64 bytes of Python objects. Nested arrays are therefore limited in the nu
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgpack
@@ -42,7 +42,6 @@ async def read_body(
     headers: Headers,
     settings: Settings,
     count: Callable[[int], None],
-    before_large: Callable[[], Awaitable[None]],
     *,
     arrived: bool,
 ) -> Body:
@@ -56,9 +55,6 @@ async def read_body(
     count
         Called with the number of bytes that have arrived, each time; it may refuse them. A body
         of up to :data:`LARGE_BYTES` that has arrived is not counted: it is soon done with.
-    before_large
-        Awaited when a body turns out to be larger than that, before more of it is read; it may
-        refuse it.
     arrived
         All of it has arrived, in one part: no timer is needed, which would take a tenth of a small
         request's time.
@@ -74,31 +70,19 @@ async def read_body(
             raise ApiError(Cause.BODY_TOO_LARGE, limit=limit)
         if len(body) > LARGE_BYTES:
             count(len(body))
-            await before_large()
         return body
     seconds = settings.read_timeout_ms / 1e3
     try:
         async with asyncio.timeout(seconds):
-            if announced.isdigit() and int(announced) > LARGE_BYTES:
-                await before_large()
-                return await _read_parts(receive, limit, count)
-            return await _read_parts(receive, limit, count, before_large)
+            return await _read_parts(receive, limit, count)
     except TimeoutError:
         raise ApiError(Cause.BODY_TOO_SLOW, seconds=seconds) from None
 
 
-async def _read_parts(
-    receive: Receive,
-    limit: int,
-    count: Callable[[int], None],
-    before_large: Callable[[], Awaitable[None]] | None = None,
-) -> bytearray:
+async def _read_parts(receive: Receive, limit: int, count: Callable[[int], None]) -> bytearray:
     body = bytearray()
     more = True
     while more:
-        if before_large is not None and len(body) > LARGE_BYTES:
-            await before_large()
-            before_large = None
         part, more = await _next_part(receive)
         if len(body) + len(part) > limit:
             raise ApiError(Cause.BODY_TOO_LARGE, limit=limit)

@@ -8,7 +8,6 @@ A request counts as in progress once its body has arrived: heads without bodies 
 Large bodies and answers are decoded and encoded in a thread, so that the event loop goes on.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app.api.bodies import (
     ARRIVED,
     LARGE_BYTES,
+    Body,
     Headers,
     decode,
     read_body,
@@ -27,18 +27,14 @@ from app.api.error_responses import answer_to, refuse
 from app.api.observer import Observation
 from app.api.requests import RoundRequest
 from app.api.security import client_of
-from app.api.shedding import has_no_place
 from app.api.timing import Timing
 from app.api.wire import answer_type, encode
-from app.execution.lane import AbandonedError, QueueFullError
+from app.execution.lane import AbandonedError
 from app.service import Service
 from app.shares import OverloadedError
 
 LARGE_DEVICES = 2048
 """Answers about more devices than this, over all rounds, are encoded in a thread."""
-
-UNREAD_SECONDS = 0.1
-"""How long a large body is left unread if another solve of its client would find no place."""
 
 Hold = Callable[[int], None]
 
@@ -57,16 +53,6 @@ class Call(NamedTuple):
     observation: Observation
     timing: Timing
     receive: Receive
-
-    async def require_patience(self) -> None:
-        """Refuse a client that has solves where another would find no place, but not at once.
-
-        A large body costs much, read or not; who sends one after the other has to wait between.
-        """
-        if self.service.executor.overwhelmed_by(self.client):
-            await asyncio.sleep(UNREAD_SECONDS)
-            if self.service.executor.overwhelmed_by(self.client):
-                raise QueueFullError
 
     async def gone(self) -> None:
         """Return when the client has gone."""
@@ -123,20 +109,14 @@ class SchedulingEndpoint:
         service.readiness.require_ready()
         if not arrived:
             service.places.require_room(call.client)
-        body = await read_body(
-            call.receive, headers, service.settings, hold, call.require_patience, arrived=arrived
-        )
+        body = await read_body(call.receive, headers, service.settings, hold, arrived=arrived)
         with service.places.holding(call.client) as take:
             take(1)
             await service.turns.take(call.client)
             if len(body) <= LARGE_BYTES:
-                asked = self._checked(decode(body, media_type), service)
+                asked = self._decoded(body, media_type, service)
             else:
-                value = await service.aside(decode, body, media_type)
-                if has_no_place(service, self._request, value, call.client):
-                    raise QueueFullError
-                asked = await service.aside(self._checked, value, service)
-                del value
+                asked = await service.aside(self._decoded, body, media_type, service)
             del body
             found = await self._solve(asked, call)
             answer_in = answer_type(headers)
@@ -148,7 +128,8 @@ class SchedulingEndpoint:
             hold(len(content))
         return content, answer_in
 
-    def _checked(self, value: object, service: Service) -> RoundRequest:
+    def _decoded(self, body: Body, media_type: str, service: Service) -> RoundRequest:
+        value = decode(body, media_type)
         asked = self._request.model_validate(value, context=service.limits)
         # Checked and kept, so that nobody has to do it on the event loop.
         assert asked.problems

@@ -19,7 +19,7 @@ import time
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +38,6 @@ from app.scheduling import (
     with_bound,
 )
 from app.scheduling.effort import longest_seconds
-from app.scheduling.scheduler import Parameters, Scheduler
 from app.scheduling.stopping import flag_after
 from app.scheduling.types import MaskArray
 
@@ -49,31 +48,6 @@ SEARCH_SHARE = 0.8
 """Share of its time after which a frontier's search ends; the rest is for checking its points."""
 
 Schedules = list[Schedule]
-
-
-class Outline(NamedTuple):
-    """What decides where a solve runs.
-
-    Parameters
-    ----------
-    plain
-        Whether it is only this algorithm: no surface, no polish, no bound, no frontier.
-    """
-
-    scheduler: Scheduler
-    parameters: Parameters
-    antennas: int
-    devices: int
-    rounds: int
-    plain: bool
-
-    @classmethod
-    def of(cls, problems: Sequence[Problem | IrsProblem], spec: SolveSpec) -> "Outline":
-        """Return the outline of solving ``problems`` of one size as ``spec`` says."""
-        first = problems[0]
-        plain = isinstance(first, Problem) and not spec.polish and not spec.bound
-        size = (first.antennas, first.devices, len(problems))
-        return cls(spec.scheduler, spec.parameters, *size, plain)
 
 
 class Executor:
@@ -123,7 +97,7 @@ class Executor:
         WorkerDiedError
             The solver process died.
         """
-        lane = self._lane(Outline.of(problems, spec))
+        lane = self._lane(problems, spec)
         if lane is None:
             started = time.perf_counter()
             schedules = _solve_each(problems, spec)
@@ -162,27 +136,14 @@ class Executor:
         finally:
             timer.cancel()
 
-    @property
-    def crowded(self) -> bool:
-        """Whether a queue is full: then it is worth asking :meth:`refuses` before anything else."""
-        return self._threads.crowded or self._processes.crowded
-
-    def refuses(self, outline: "Outline", client: str) -> bool:
-        """Whether a solve like this would find no place now."""
-        lane = self._lane(outline)
-        return lane is not None and lane.refuses(client)
-
-    def overwhelmed_by(self, client: str) -> bool:
-        """Whether ``client`` has solves where another of its solves would find no place now."""
-        return self._threads.overwhelmed_by(client) or self._processes.overwhelmed_by(client)
-
-    def _lane(self, outline: "Outline") -> Lane | None:
-        """Return where a solve like this runs; None for here and now."""
-        if outline.plain:
-            each = longest_seconds(outline.parameters, outline.antennas, outline.devices)
-            if outline.rounds * each <= self.loop_seconds:
+    def _lane(self, problems: Sequence[Problem | IrsProblem], spec: SolveSpec) -> Lane | None:
+        """Return where ``problems`` of one size are solved; None for here and now."""
+        first = problems[0]
+        if isinstance(first, Problem) and not spec.polish and not spec.bound:
+            each = longest_seconds(spec.parameters, first.antennas, first.devices)
+            if len(problems) * each <= self.loop_seconds:
                 return None
-        return self._processes if outline.scheduler.pace == "slow" else self._threads
+        return self._processes if spec.scheduler.pace == "slow" else self._threads
 
     def _work(
         self,

@@ -4,13 +4,9 @@ A client alone may keep ``workers`` of them busy; one more thread is there for t
 nobody has to wait for the end of somebody else's long solve. Clients take turns: a thread that
 becomes free takes the next solve of the client that runs the fewest. When the queue is full, a
 client with less to do than another takes the place of that client's newest solve.
-
-A queue bridges bursts. If there is more to do than can be done, it makes every answer late and none
-more: so after a refusal nobody waits for a while, except clients with less to do than another.
 """
 
 import asyncio
-import math
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,9 +21,6 @@ Outcome = TypeVar("Outcome")
 
 GRACE_SECONDS = 0.05
 """How long after the deadline a running solve may take to end."""
-
-CLOSED_SECONDS = 0.1
-"""How long after a refusal nobody waits."""
 
 Gone = Callable[[], Awaitable[None]]
 """Waits until nobody wants the answer any more."""
@@ -92,7 +85,6 @@ class Lane:
         self._queue_length = queue_length
         self._running: Counter[str] = Counter()
         self._waiting: dict[str, deque[_Task[Any]]] = {}
-        self._closed_until = -math.inf
         self._gauge = metrics.QUEUE_LENGTH.labels(name)
         metrics.QUEUE_LIMIT.labels(name).set(queue_length)
 
@@ -142,56 +134,18 @@ class Lane:
         """Take no more work and wait for what is running."""
         self._threads.shutdown(wait=True, cancel_futures=True)
 
-    @property
-    def crowded(self) -> bool:
-        """Whether a solve cannot start, nor wait, if all are of one client."""
-        return self._running.total() >= self._workers and (
-            self._is_queue_full() or self._is_closed()
-        )
-
-    def refuses(self, client: str) -> bool:
-        """Return whether a solve of ``client`` finds no place; from then on nobody waits."""
-        refused = self._has_no_place_for(client)
-        if refused:
-            self._close_queue()
-        return refused
-
-    def overwhelmed_by(self, client: str) -> bool:
-        """Whether ``client`` has solves here, and another would find no place."""
-        return self._load(client) > 0 and self._has_no_place_for(client)
-
     def _admit(self, task: _Task[Any]) -> None:
         client = task.work.client
-        if self.refuses(client):
-            raise QueueFullError
-        if self._starts_at_once(client):
+        if not self._waiting.get(client) and self._may_start(client):
             self._start(task)
             return
-        if self._is_queue_full():
-            self._refuse_newest_of(max(self._waiting, key=self._load))
-            self._close_queue()
+        if sum(map(len, self._waiting.values())) >= self._queue_length:
+            busiest = max(self._waiting, key=self._load, default=client)
+            if self._load(busiest) <= self._load(client) + 1:
+                raise QueueFullError
+            self._refuse_newest_of(busiest)
         self._waiting.setdefault(client, deque()).append(task)
         self._show_length()
-
-    def _has_no_place_for(self, client: str) -> bool:
-        full = self._is_queue_full()
-        if self._starts_at_once(client) or not (full or self._is_closed()):
-            return False
-        # They have to give way; in a full queue, one that has a place there.
-        busier = self._waiting if full else self._running
-        return max(map(self._load, busier), default=0) <= self._load(client) + 1
-
-    def _starts_at_once(self, client: str) -> bool:
-        return not self._waiting.get(client) and self._may_start(client)
-
-    def _is_queue_full(self) -> bool:
-        return sum(map(len, self._waiting.values())) >= self._queue_length
-
-    def _is_closed(self) -> bool:
-        return asyncio.get_running_loop().time() < self._closed_until
-
-    def _close_queue(self) -> None:
-        self._closed_until = asyncio.get_running_loop().time() + CLOSED_SECONDS
 
     def _may_start(self, client: str) -> bool:
         alone = self._running.keys() <= {client}

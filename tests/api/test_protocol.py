@@ -25,11 +25,6 @@ class Nowhere(asyncio.Transport):
         return self.closed
 
 
-class Calm:
-    def wants(self, url, headers):
-        return False
-
-
 def connected(app, state):
     config = uvicorn.Config(app, lifespan="off", log_config=None)
     config.load()
@@ -48,7 +43,7 @@ def test_a_request_has_arrived_with_the_last_byte_of_its_body():
             pass
 
     async def arrive():
-        state = {"settings": Settings(), "shedder": Calm()}
+        state = {"settings": Settings()}
         protocol, _ = connected(app, state)
         protocol.data_received(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nab")
         await asyncio.sleep(0)
@@ -62,11 +57,6 @@ def test_a_request_has_arrived_with_the_last_byte_of_its_body():
     assert asyncio.run(arrive()) == (False, True, False)
 
 
-HEAD = {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"4")]}
-FIRST = {"type": "http.response.body", "body": b"ab", "more_body": True}
-LAST = {"type": "http.response.body", "body": b"cd"}
-
-
 def written(request, messages):
     """Return what is written in answer to ``request``, write by write, and whether it closes."""
 
@@ -76,7 +66,7 @@ def written(request, messages):
             await send(dict(message))
 
     async def answer():
-        protocol, transport = connected(app, {"settings": Settings(), "shedder": Calm()})
+        protocol, transport = connected(app, {"settings": Settings()})
         protocol.data_received(request)
         await asyncio.gather(*protocol.tasks)
         closed = transport.closed
@@ -84,40 +74,6 @@ def written(request, messages):
         return transport.written, closed
 
     return asyncio.run(answer())
-
-
-def post(*headers):
-    return b"\r\n".join(
-        [b"POST / HTTP/1.1", b"Host: a", *headers, b"Content-Length: 2", b"", b"ab"]
-    )
-
-
-def test_the_head_of_an_answer_goes_with_the_first_of_its_body():
-    writes, closed = written(post(), [HEAD, FIRST, LAST])
-    assert not closed
-    assert len(writes) == 2
-    assert writes[0].startswith(b"HTTP/1.1 200 ")
-    assert writes[0].endswith(b"\r\n\r\nab")
-    assert writes[1] == b"cd"
-
-
-def test_a_head_without_a_body_is_written_before_the_connection_closes():
-    writes, closed = written(post(), [HEAD])
-    assert closed
-    assert len(writes) == 1
-    assert writes[0].endswith(b"\r\n\r\n")
-
-
-def test_a_client_that_waits_to_be_asked_for_its_body_is_asked_at_once():
-    writes, _ = written(post(b"Expect: 100-continue"), [HEAD, FIRST, LAST])
-    assert writes[0] == b"HTTP/1.1 100 Continue\r\n\r\n"
-    assert b"".join(writes[1:]).endswith(b"\r\n\r\nabcd")
-
-
-def test_an_answer_without_a_body_is_written():
-    writes, _ = written(b"HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", [HEAD, LAST])
-    assert len(writes) == 1
-    assert writes[0].startswith(b"HTTP/1.1 200 ")
 
 
 def test_a_refusal_that_closes_the_connection_says_so():
