@@ -18,7 +18,6 @@ from airsched_client.federated.loop import Setting
 from airsched_client.federated.partition import PartitionParameters, partition
 from airsched_client.federated.streams import Purpose, stream
 from airsched_client.federated.tasks.digits import Digits
-from airsched_client.federated.waiting import Patience
 from app.scheduling.types import RealArray
 from lab.service import running_command
 
@@ -82,7 +81,7 @@ def _run(
     model = task.initial(stream(seed, Purpose.MODEL))
     done: list[Record] = []
     for _ in range(ROUNDS):
-        model, record = setting.round(run, model, done, scheduler, Patience())
+        model, record = setting.round(run, model, done, scheduler)
         done.append(record)
     parts = partition(
         task.labels,

@@ -29,7 +29,7 @@ def main() -> None:
     channels = Network(NetworkParameters(), rng).fade(rng).direct
     with running_command(log_level="warning") as (_, url), SchedulerClient(url) as client:
         noise = asked.noise_variance
-        frontier = client.frontier(channels, noise_variance=noise)
+        frontier = client.schedule_frontier(channels, noise_variance=noise)
         others = [
             client.schedule(channels, gamma_db=gamma_db, noise_variance=noise)
             for gamma_db in np.arange(-10.0, 41.0)

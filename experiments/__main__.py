@@ -14,29 +14,29 @@ from experiments import report
 from experiments.figure import Scale
 from experiments.figures import FIGURES
 from experiments.learning import MissingDataError
+from experiments.partial import PartialRunner
 from experiments.runner import BACKENDS, Runner, backend
-from experiments.so_far import SoFar
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
     parser = _parser()
-    asked = parser.parse_args(arguments)
-    if unknown := set(asked.names) - set(FIGURES):
+    options = parser.parse_args(arguments)
+    if unknown := set(options.names) - set(FIGURES):
         parser.error(f"no such figure: {', '.join(sorted(unknown))}")
-    if asked.seeds is not None and asked.seeds < 1:
+    if options.seeds is not None and options.seeds < 1:
         parser.error("--seeds must be at least 1")
-    output = asked.output or report.folder_of(asked.scale)
+    output = options.output or report.folder_of(options.scale)
     console = Console(stderr=True)
     # As on Ctrl-C: otherwise its services and workers would go on without it.
     before = signal.signal(signal.SIGTERM, _interrupt)
     try:
-        if asked.redraw:
-            _redraw(asked.names, output)
-        elif asked.take:
-            _take(asked.names, asked.take, output)
+        if options.redraw:
+            _redraw(options.names, output)
+        elif options.take:
+            _take(options.names, options.take, output)
         else:
-            _run(asked, output, console)
+            _run(options, output, console)
     except (ImportError, OSError, ValueError) as error:
         console.print(f"stopped: {error}", highlight=False)
         return 1
@@ -53,30 +53,33 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _run(asked: argparse.Namespace, output: Path, console: Console) -> None:
-    names = asked.names or list(FIGURES)
+def _run(options: argparse.Namespace, output: Path, console: Console) -> None:
+    names = options.names or list(FIGURES)
     for name in names:
         # Before hours of work, not after.
-        report.require_no_loss(FIGURES[name], asked.scale, output)
-    runner = (SoFar if asked.so_far else Runner)(
-        asked.cache,
-        jobs=asked.jobs,
-        data=asked.data,
-        seeds=asked.seeds,
-        fresh=asked.fresh,
+        report.require_no_loss(FIGURES[name], options.scale, output)
+    runner = (PartialRunner if options.partial else Runner)(
+        options.cache,
+        jobs=options.jobs,
+        data=options.data,
+        seeds=options.seeds,
+        fresh=options.fresh,
         console=console,
     )
-    with backend(asked.backend, asked.address):
-        for name in names:
-            try:
-                measured = FIGURES[name].measure(asked.scale, runner)
-            except MissingDataError as error:
-                if asked.names:
-                    raise
-                console.print(f"{name} is skipped: {error}", highlight=False)
-                continue
-            report.keep(FIGURES[name], measured, asked.scale, output)
-            report.write(list(FIGURES.values()), output)
+    try:
+        with backend(options.backend, options.address):
+            for name in names:
+                try:
+                    measured = FIGURES[name].measure(options.scale, runner)
+                except MissingDataError as error:
+                    if options.names:
+                        raise
+                    console.print(f"{name} is skipped: {error}", highlight=False)
+                    continue
+                report.keep(FIGURES[name], measured, options.scale, output)
+    finally:
+        # Once, for all figures; an interrupted run still shows those that it finished.
+        report.write(list(FIGURES.values()), output)
 
 
 def _redraw(names: Sequence[str], output: Path) -> None:
@@ -120,7 +123,7 @@ def _parser() -> argparse.ArgumentParser:
         "--redraw", action="store_true", help="run nothing; redraw from the points in --output"
     )
     instead.add_argument(
-        "--so-far",
+        "--partial",
         action="store_true",
         help="run nothing; show the epochs that all runs of the same command have finished",
     )

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from airsched_client.federated.palette import color_of, marker_of
 from app.scheduling import SCHEDULERS, Parameters
 
 _SYMBOLS = {"delta": "δ"}
@@ -77,6 +78,12 @@ def series(algorithm: str, color: str | None, marker: str = "o", **parameters: A
     return Series(algorithm, SCHEDULERS[algorithm].parameters(**parameters), color, marker)
 
 
+def named(algorithm: str, **parameters: Any) -> Series:
+    """Return the series of a scheduler in the colour that it has in the loop's pictures too."""
+    made = series(algorithm, None, **parameters)
+    return replace(made, color=color_of(made.name), marker=marker_of(made.name))
+
+
 def _policy(algorithm: str, parameters: list[tuple[str, Any]]) -> str:
     text = ",".join(f"{name}={_text(value)}" for name, value in parameters)
     return f"{algorithm}:{text}" if text else algorithm
@@ -86,16 +93,16 @@ def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-PERFECT = Series("perfect", None, "black", "d")
+PERFECT = Series("perfect", None, color_of("perfect"), marker_of("perfect"))
 """All devices, without noise: the learning loop's reference."""
-AUTO = Series("auto", None, "tab:orange", "P")
+AUTO = Series("auto", None, color_of("auto"), marker_of("auto"))
 """The best point of the round's frontier, without a tolerance."""
-OPTIMAL = series("optimal", "black", "*")
+OPTIMAL = named("optimal")
 """The proven optimum; a band up to the bound where a proof took too long."""
-DUAL_PURSUIT = series("dual_pursuit", "tab:red", "o")
-MATCHING_PURSUIT = series("matching_pursuit", "tab:blue", "s")
-BIDIRECTIONAL = series("matching_pursuit", "tab:cyan", "v", search="bidirectional")
-DC = series("dc", "tab:purple", "^")
-DC_CLARABEL = series("dc", "tab:pink", "P", solver="clarabel")
-SDR = series("sdr", "tab:green", "D")
-SDR_PREFIX = series("sdr", "tab:olive", "X", reading="prefix")
+DUAL_PURSUIT = named("dual_pursuit")
+MATCHING_PURSUIT = named("matching_pursuit")
+BIDIRECTIONAL = named("matching_pursuit", search="bidirectional")
+DC = named("dc")
+DC_CLARABEL = named("dc", solver="clarabel")
+SDR = named("sdr")
+SDR_PREFIX = named("sdr", reading="prefix")

@@ -1,11 +1,12 @@
 """From samples to points: means, medians and paired differences with their standard errors."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import nan, sqrt
+from math import nan
 
 import numpy as np
 from scipy.stats.mstats import mjci  # type: ignore[import-untyped]
 
+from airsched_client.federated.statistics import mean_of
 from experiments.figure import Curve, Curves, Pair, Point
 from experiments.series import Series
 
@@ -14,10 +15,8 @@ Samples = Mapping[Series, Mapping[float, Sequence[float]]]
 
 
 def mean(values: Sequence[float]) -> Point:
-    """Return the mean; its standard error is s/√n."""
-    count = len(values)
-    error = float(np.std(values, ddof=1)) / sqrt(count) if count > 1 else nan
-    return Point(float(np.mean(values)), error, count)
+    """Return the mean and its standard error."""
+    return Point(*mean_of(values), len(values))
 
 
 def median(values: Sequence[float]) -> Point:

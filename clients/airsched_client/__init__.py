@@ -5,9 +5,11 @@
 ...     schedule = client.schedule(channels, gamma_db=3.0)
 ...     schedule.active
 
-:class:`AsyncSchedulerClient` is the same for asyncio.
+:class:`AsyncSchedulerClient` is the same for asyncio and trio.
 """
 
+from airsched_client._retry import Patience
+from airsched_client._version import __version__
 from airsched_client.async_client import AsyncSchedulerClient
 from airsched_client.client import SchedulerClient
 from airsched_client.errors import (
@@ -18,7 +20,9 @@ from airsched_client.errors import (
     InvalidRequestError,
     NotFoundError,
     OverloadedError,
+    ServiceDownError,
     ServiceError,
+    SlowRequestError,
     TooLargeError,
     UnexpectedAnswerError,
     UnreachableError,
@@ -26,8 +30,6 @@ from airsched_client.errors import (
 from airsched_client.frontier import Frontier
 from airsched_client.models import Algorithm, IrsSchedule, Parameter, Schedule
 from airsched_client.options import FrontierOptions, IrsOptions, ScheduleOptions
-
-__version__ = "0.1.0"
 
 __all__ = [
     "AirschedError",
@@ -44,11 +46,15 @@ __all__ = [
     "NotFoundError",
     "OverloadedError",
     "Parameter",
+    "Patience",
     "Schedule",
     "ScheduleOptions",
     "SchedulerClient",
+    "ServiceDownError",
     "ServiceError",
+    "SlowRequestError",
     "TooLargeError",
     "UnexpectedAnswerError",
     "UnreachableError",
+    "__version__",
 ]

@@ -1,7 +1,8 @@
-"""Everything of a call but sending it: what is asked, and how the answer is read."""
+"""Everything of a call but sending it: the request, and how the answer is read."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Generic, TypeVar
 
@@ -11,7 +12,12 @@ from numpy.typing import ArrayLike
 
 from airsched_client._arrays import Layout, Shapes
 from airsched_client._wire import Encoding, load
-from airsched_client.errors import UnexpectedAnswerError, error_from
+from airsched_client.errors import (
+    ServiceDownError,
+    UnexpectedAnswerError,
+    error_from,
+    request_id_of,
+)
 from airsched_client.frontier import Frontier
 from airsched_client.models import Algorithm, IrsSchedule, Schedule, schedules_from
 from airsched_client.options import FrontierOptions, IrsOptions, ScheduleOptions
@@ -29,21 +35,28 @@ class Call(Generic[Result]):
         Arguments of httpx's ``request``.
     read
         From the answer's plain values to the result.
+    deadline
+        Seconds that the request allows the service; 0 for the service's own limit.
     """
 
     request: dict[str, Any]
     read: Callable[[Any], Result]
+    deadline: float = 0.0
 
     def result(self, response: httpx.Response) -> Result:
         """Return what ``response`` says, or raise the error that it is."""
         if not response.is_success:
             raise error_from(response)
         try:
-            return self.read(load(response.content, response.headers.get("content-type", "")))
+            found = self.read(load(response.content, response.headers.get("content-type", "")))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else error
             message = f"{response.url} did not answer as airsched does: {reason}"
-            raise UnexpectedAnswerError(message) from error
+            unexpected = UnexpectedAnswerError(message)
+            unexpected.request_id = request_id_of(response)
+            raise unexpected from error
+        labelled: Result = _labelled(found, request_id_of(response), _server_timing(response))
+        return labelled
 
 
 def schedule(
@@ -75,21 +88,35 @@ def schedule_irs(
     return _post(encoding, "/schedule/irs", body, IrsSchedule.from_answer)
 
 
+MAX_BATCH, MAX_BATCH_DEVICES = 256, 65_536
+"""Most rounds in one request, and most devices over all of them, as the service has by default."""
+
+
 def schedule_batch(
-    encoding: Encoding, channels: ArrayLike, layout: Layout, options: ScheduleOptions
-) -> Call[tuple[Schedule, ...]]:
-    """Ask for many rounds at once."""
+    encoding: Encoding,
+    channels: ArrayLike,
+    layout: Layout,
+    options: ScheduleOptions,
+    batch_size: int | None,
+) -> Iterator[Call[tuple[Schedule, ...]]]:
+    """Ask for many rounds at once, in as many requests as the service's limits take."""
     shapes = Shapes(layout)
     matrices = shapes.complex("channels", channels, "rounds", "antennas", "devices")
+    fields = _fields(shapes, _SCHEDULE_OPTIONS, options)
+    if batch_size is None:
+        batch_size = max(1, min(MAX_BATCH, MAX_BATCH_DEVICES // matrices.shape[2]))
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be 1 or more, not {batch_size}")
+    for first in range(0, len(matrices), batch_size):
+        some = matrices[first : first + batch_size]
 
-    def read(answer: Any) -> tuple[Schedule, ...]:
-        found = schedules_from(answer["schedules"], answer["device_ids"])
-        if len(found) != len(matrices):
-            raise ValueError(f"{len(found)} schedules for {len(matrices)} channel matrices")
-        return found
+        def read(answer: Any, count: int = len(some)) -> tuple[Schedule, ...]:
+            found = schedules_from(answer["schedules"], answer["device_ids"])
+            if len(found) != count:
+                raise ValueError(f"{len(found)} schedules for {count} channel matrices")
+            return found
 
-    body = {"channels": matrices, **_fields(shapes, _SCHEDULE_OPTIONS, options)}
-    return _post(encoding, "/schedule/batch", body, read)
+        yield _post(encoding, "/schedule/batch", {"channels": some, **fields}, read)
 
 
 def frontier(
@@ -113,7 +140,16 @@ ALGORITHMS: Call[tuple[Algorithm, ...]] = Call(
     lambda answer: tuple(Algorithm.from_answer(item) for item in answer["algorithms"]),
 )
 
-READY = "/health/ready"
+READY: Call[Any] = Call({"method": "GET", "url": "/health/ready"}, lambda answer: answer)
+READY_PERIOD = 0.25
+"""Seconds between two questions whether the service is ready."""
+
+RENAMED = "frontier() is now schedule_frontier(); the old name goes in the next release"
+
+
+def not_ready(base_url: str, timeout: float) -> ServiceDownError:
+    """Return the error of a service that did not become ready."""
+    return ServiceDownError(f"{base_url} was not ready within {timeout:g} s: is it running?")
 
 
 def _post(
@@ -121,7 +157,32 @@ def _post(
 ) -> Call[Result]:
     headers = {"Content-Type": encoding.media_type}
     request = {"method": "POST", "url": path, "content": encoding.dump(body), "headers": headers}
-    return Call(request, read)
+    return Call(request, read, float(body.get("deadline_ms", 0)) / 1000)
+
+
+def _labelled(found: Any, request_id: str | None, timing: Mapping[str, float]) -> Any:
+    """Return a result with what the answer's headers say."""
+    if isinstance(found, Schedule):
+        return replace(found, request_id=request_id, server_timing=timing)
+    if isinstance(found, Frontier):
+        points = tuple(_labelled(point, request_id, timing) for point in found.points)
+        return replace(found, points=points, request_id=request_id, server_timing=timing)
+    if isinstance(found, tuple):
+        return tuple(_labelled(item, request_id, timing) for item in found)
+    return found
+
+
+def _server_timing(response: httpx.Response) -> dict[str, float]:
+    """Return the milliseconds by name in ``Server-Timing``: ``solve;dur=1.2, decode;dur=0.1``."""
+    found = {}
+    for part in response.headers.get("server-timing", "").split(","):
+        name, *parameters = (text.strip() for text in part.split(";"))
+        for parameter in parameters:
+            key, _, value = parameter.partition("=")
+            if key.strip().lower() == "dur":
+                with suppress(ValueError):
+                    found[name] = float(value.strip().strip('"'))
+    return found
 
 
 _SCHEDULE_OPTIONS: frozenset[str] = ScheduleOptions.__optional_keys__

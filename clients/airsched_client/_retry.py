@@ -2,21 +2,33 @@
 
 Scheduling is stateless, so repeating a call is always safe. It is done where it can help: when the
 connection failed or broke, and when the service marks its error as retryable, or a gateway answers
-502 or 503 in its place.
+502 or 503 in its place. :class:`Retries` counts repeats; :class:`Patience` counts seconds. The
+client asks one of them after every failure, and nothing else repeats a call.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import uniform
+from typing import Protocol
 
 import httpx
 
-from airsched_client.errors import AirschedError, AnswerTimeoutError, UnreachableError
+from airsched_client.errors import (
+    AirschedError,
+    AnswerTimeoutError,
+    DeadlineError,
+    ServiceDownError,
+    UnreachableError,
+)
 
 FIRST_WAIT = 0.1
 """Seconds: before retry n, from 0, the wait is random and at most this times 2ⁿ."""
 
 MAX_WAIT = 10.0
 """Seconds: no wait is longer, except where the service asks for it."""
+
+MAX_SLOW = 2
+"""How often :class:`Patience` repeats a call that timed out or missed its deadline."""
 
 _BROKEN_CONNECTION = (httpx.NetworkError, httpx.ConnectTimeout, httpx.RemoteProtocolError)
 
@@ -34,9 +46,29 @@ def backoff(error: AirschedError, repeats: int) -> float:
     return (error.retry_after or 0.0) + uniform(0, longest)
 
 
+class RetryRule(Protocol):
+    """Decides whether a failed call is repeated."""
+
+    def wait(self, failure: AirschedError, repeats: int, elapsed: float) -> float:
+        """Return the seconds to wait before the next try, or raise the outcome of the call.
+
+        Parameters
+        ----------
+        failure
+            Why the last try failed.
+        repeats
+            How often the call has been repeated already.
+        elapsed
+            Seconds since its first try began.
+        """
+
+
 @dataclass(frozen=True)
 class Retries:
-    """Repeats a call up to ``limit`` times."""
+    """Repeats a call up to ``limit`` times.
+
+    A call is not repeated if the service asks for a longer wait than :data:`MAX_WAIT`.
+    """
 
     limit: int
 
@@ -44,28 +76,63 @@ class Retries:
         if self.limit < 0:
             raise ValueError(f"retries must be 0 or more, not {self.limit}")
 
-    def wait(self, error: httpx.RequestError | AirschedError, repeats: int) -> float:
-        """Return the seconds to wait before repeating a call that failed with ``error``.
-
-        Raises
-        ------
-        AirschedError
-            The call is not to be repeated; this is its outcome. Among others, the service asks for
-            a longer wait than :data:`MAX_WAIT`.
-        """
-        failure = _without_answer(error) if isinstance(error, httpx.RequestError) else error
+    def wait(self, failure: AirschedError, repeats: int, elapsed: float) -> float:
+        """Return the seconds to wait, or raise ``failure``."""
         patient = (failure.retry_after or 0.0) <= MAX_WAIT
         if failure.retryable and patient and repeats < self.limit:
             return backoff(failure, repeats)
-        if failure is error:
+        raise failure
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Repeats a call while the service is down, so that a long run survives a restart.
+
+    A call that timed out or missed its deadline is repeated :data:`MAX_SLOW` times only: the
+    service may have been busy, but a request that is too slow by itself fails again every time.
+
+    Parameters
+    ----------
+    total
+        Seconds to keep trying for one answer.
+    tell
+        Called before each wait with the reason.
+    """
+
+    total: float = 300.0
+    tell: Callable[[str], None] = lambda message: None
+
+    def wait(self, failure: AirschedError, repeats: int, elapsed: float) -> float:
+        """Return the seconds to wait, or raise ``failure`` or :class:`ServiceDownError`."""
+        slow = isinstance(failure, (AnswerTimeoutError, DeadlineError)) and repeats < MAX_SLOW
+        if not (failure.retryable or slow):
             raise failure
-        raise failure from error
+        left = self.total - elapsed
+        if left <= 0:
+            message = f"the service was down for {elapsed:.0f} s: {failure}"
+            raise ServiceDownError(message) from failure
+        seconds = min(backoff(failure, repeats), left)
+        self.tell(f"{failure}; trying again in {seconds:.1f} s")
+        return seconds
 
 
-def _without_answer(error: httpx.RequestError) -> UnreachableError:
+def rule_of(retries: "int | RetryRule") -> RetryRule:
+    """Return a rule as it is, or that of a number of retries."""
+    return Retries(retries) if isinstance(retries, int) else retries
+
+
+def failure_of(error: httpx.RequestError | AirschedError) -> AirschedError:
+    """Return an error of httpx as one of ours; ours as it is."""
+    if isinstance(error, AirschedError):
+        return error
     where, why = f"{error.request.url}", str(error) or type(error).__name__
     if isinstance(error, httpx.TimeoutException) and not isinstance(error, httpx.ConnectTimeout):
-        return AnswerTimeoutError(f"no answer from {where} within the timeout: {why}")
-    failure = UnreachableError(f"no answer from {where}: {why}")
-    failure.retryable = isinstance(error, _BROKEN_CONNECTION)
+        failure: UnreachableError = AnswerTimeoutError(
+            f"no answer from {where} within the timeout: {why}"
+        )
+    else:
+        failure = UnreachableError(f"no answer from {where}: {why}")
+        failure.retryable = isinstance(error, _BROKEN_CONNECTION)
+    failure.request_id = error.request.headers.get("x-request-id")
+    failure.__cause__ = error
     return failure

@@ -1,17 +1,20 @@
-"""The asyncio client: the calls of :class:`SchedulerClient` as coroutines."""
+"""The client for asyncio and trio: the calls of :class:`SchedulerClient` as coroutines."""
 
-from asyncio import sleep
+import warnings
+from time import monotonic
 from types import TracebackType
 from typing import Self, Unpack
 
 import httpx
+from anyio import sleep
 from numpy.typing import ArrayLike
 
 from airsched_client import _calls
 from airsched_client._arrays import Layout
 from airsched_client._calls import Call, Result
-from airsched_client._connection import connection
-from airsched_client._wire import EncodingName
+from airsched_client._connection import connection, pool
+from airsched_client._retry import RetryRule, failure_of
+from airsched_client._wire import Encoding, EncodingName
 from airsched_client.errors import AirschedError
 from airsched_client.frontier import Frontier
 from airsched_client.models import Algorithm, IrsSchedule, Schedule
@@ -25,24 +28,25 @@ class AsyncSchedulerClient:
     ----------
     base_url, api_key, timeout, retries, encoding, max_connections
         As for :class:`SchedulerClient`.
-    transport
-        An asynchronous httpx transport to use in place of the network, for example in tests.
+    transport, http_client
+        Likewise, but asynchronous.
     """
 
     def __init__(
         self,
-        base_url: str,
+        base_url: str | None = None,
         *,
         api_key: str | None = None,
         timeout: float = 35.0,
-        retries: int = 2,
+        retries: int | RetryRule = 2,
         encoding: EncodingName = "msgpack",
         max_connections: int = 100,
         transport: httpx.AsyncBaseTransport | None = None,
+        http_client: httpx.AsyncClient | None = None,
     ) -> None:
-        made = connection(base_url, api_key, timeout, retries, encoding, max_connections)
-        self._encoding, self._retries = made.encoding, made.retries
-        self._http = httpx.AsyncClient(transport=transport, **made.http)
+        self._connection = connection(base_url, api_key, timeout, retries, encoding)
+        self._owns_http = http_client is None
+        self._http = http_client or httpx.AsyncClient(transport=transport, **pool(max_connections))
 
     async def __aenter__(self) -> Self:
         return self
@@ -56,18 +60,33 @@ class AsyncSchedulerClient:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close the connections."""
-        await self._http.aclose()
+        """Close the connections, unless they belong to an ``http_client`` of yours."""
+        if self._owns_http:
+            await self._http.aclose()
+
+    def with_options(
+        self,
+        *,
+        timeout: float | None = None,
+        retries: int | RetryRule | None = None,
+        api_key: str | None = None,
+    ) -> Self:
+        """Return a client with other options that shares this one's connections."""
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__, _owns_http=False)
+        other._connection = self._connection.with_options(timeout, retries, api_key)
+        return other
 
     async def schedule(
         self,
         channels: ArrayLike,
         *,
         layout: Layout = "antennas_first",
+        timeout: float | None = None,
         **options: Unpack[ScheduleOptions],
     ) -> Schedule:
         """Schedule one round of ``channels`` (N, K), as :meth:`SchedulerClient.schedule` does."""
-        return await self._send(_calls.schedule(self._encoding, channels, layout, options))
+        return await self._send(_calls.schedule(self._encoding, channels, layout, options), timeout)
 
     async def schedule_irs(
         self,
@@ -76,6 +95,7 @@ class AsyncSchedulerClient:
         devices_to_irs: ArrayLike,
         *,
         layout: Layout = "antennas_first",
+        timeout: float | None = None,
         **options: Unpack[IrsOptions],
     ) -> IrsSchedule:
         """Schedule one round with a surface, as :meth:`SchedulerClient.schedule_irs` does.
@@ -85,7 +105,8 @@ class AsyncSchedulerClient:
         return await self._send(
             _calls.schedule_irs(
                 self._encoding, direct, irs_to_server, devices_to_irs, layout, options
-            )
+            ),
+            timeout,
         )
 
     async def schedule_batch(
@@ -93,20 +114,43 @@ class AsyncSchedulerClient:
         channels: ArrayLike,
         *,
         layout: Layout = "antennas_first",
+        timeout: float | None = None,
+        batch_size: int | None = None,
         **options: Unpack[ScheduleOptions],
     ) -> tuple[Schedule, ...]:
         """Schedule ``channels`` (B, N, K), as :meth:`SchedulerClient.schedule_batch` does."""
-        return await self._send(_calls.schedule_batch(self._encoding, channels, layout, options))
+        calls = _calls.schedule_batch(self._encoding, channels, layout, options, batch_size)
+        found: list[Schedule] = []
+        for call in calls:
+            some = await self._send(call, timeout)
+            found += some
+        return tuple(found)
+
+    async def schedule_frontier(
+        self,
+        channels: ArrayLike,
+        *,
+        layout: Layout = "antennas_first",
+        timeout: float | None = None,
+        **options: Unpack[FrontierOptions],
+    ) -> Frontier:
+        """Schedule ``channels`` (N, K) at every tolerance.
+
+        As :meth:`SchedulerClient.schedule_frontier` does.
+        """
+        return await self._send(_calls.frontier(self._encoding, channels, layout, options), timeout)
 
     async def frontier(
         self,
         channels: ArrayLike,
         *,
         layout: Layout = "antennas_first",
+        timeout: float | None = None,
         **options: Unpack[FrontierOptions],
     ) -> Frontier:
-        """Schedule ``channels`` (N, K) at every tolerance, as :meth:`SchedulerClient.frontier`."""
-        return await self._send(_calls.frontier(self._encoding, channels, layout, options))
+        """Do as :meth:`schedule_frontier`, which is the name to use; goes in the next release."""
+        warnings.warn(_calls.RENAMED, DeprecationWarning, stacklevel=2)
+        return await self.schedule_frontier(channels, layout=layout, timeout=timeout, **options)
 
     async def algorithms(self) -> tuple[Algorithm, ...]:
         """Return the service's algorithms with their parameters, defaults and bounds."""
@@ -115,16 +159,30 @@ class AsyncSchedulerClient:
     async def ready(self) -> bool:
         """Return whether the service can schedule now; does not retry."""
         try:
-            return (await self._http.get(_calls.READY)).is_success
+            response = await self._http.request(**self._connection.request(_calls.READY))
         except httpx.RequestError:
             return False
+        return response.is_success
 
-    async def _send(self, call: Call[Result]) -> Result:
-        repeated = 0
+    async def wait_until_ready(self, timeout: float = 60.0) -> None:
+        """Wait until the service can schedule, as :meth:`SchedulerClient.wait_until_ready`."""
+        began = monotonic()
+        while not await self.ready():
+            if monotonic() - began >= timeout:
+                raise _calls.not_ready(self._connection.base_url, timeout)
+            await sleep(_calls.READY_PERIOD)
+
+    @property
+    def _encoding(self) -> Encoding:
+        return self._connection.encoding
+
+    async def _send(self, call: Call[Result], timeout: float | None = None) -> Result:
+        repeats, began = 0, monotonic()
         while True:
+            request = self._connection.request(call, timeout)
             try:
-                return call.result(await self._http.request(**call.request))
+                return call.result(await self._http.request(**request))
             except (httpx.RequestError, AirschedError) as error:
-                wait = self._retries.wait(error, repeated)
-            await sleep(wait)
-            repeated += 1
+                failure = failure_of(error)
+            await sleep(self._connection.retries.wait(failure, repeats, monotonic() - began))
+            repeats += 1

@@ -1,8 +1,9 @@
-"""The synchronous client; :mod:`.async_client` has the same calls for asyncio."""
+"""The synchronous client; :mod:`.async_client` has the same calls for asyncio and trio."""
 
-from time import sleep
+import warnings
+from time import monotonic, sleep
 from types import TracebackType
-from typing import Self, Unpack
+from typing import Any, Self, Unpack
 
 import httpx
 from numpy.typing import ArrayLike
@@ -10,8 +11,9 @@ from numpy.typing import ArrayLike
 from airsched_client import _calls
 from airsched_client._arrays import Layout
 from airsched_client._calls import Call, Result
-from airsched_client._connection import connection
-from airsched_client._wire import EncodingName
+from airsched_client._connection import connection, pool
+from airsched_client._retry import RetryRule, failure_of
+from airsched_client._wire import Encoding, EncodingName
 from airsched_client.errors import AirschedError
 from airsched_client.frontier import Frontier
 from airsched_client.models import Algorithm, IrsSchedule, Schedule
@@ -24,37 +26,54 @@ class SchedulerClient:
     Parameters
     ----------
     base_url
-        Address of the service, such as ``http://127.0.0.1:8000``.
+        Address of the service, such as ``http://127.0.0.1:8000``; without one, that in the
+        environment variable ``AIRSCHED_URL``.
     api_key
-        Bearer key, if the service requires one.
+        Bearer key, if the service requires one; without one, that in ``AIRSCHED_API_KEY``, if any.
     timeout
-        Seconds to wait for an answer; the default is a little above the service's own limit.
+        Seconds to wait for an answer; the default is a little above the service's own limit. A call
+        with a longer ``deadline_ms`` waits for longer than that.
     retries
         How often a call is repeated at most when the connection fails or the service says that
         repeating can help, after a random wait that doubles, and not sooner than the service's
-        ``Retry-After``. Scheduling is stateless, so repeating is safe.
+        ``Retry-After``. Scheduling is stateless, so repeating is safe. :class:`Patience` repeats
+        for a number of seconds instead.
     encoding
         ``msgpack``, or ``json`` for readable bodies.
     max_connections
         Size of the pool.
     transport
         An httpx transport to use in place of the network, for example in tests.
+    http_client
+        An httpx client of your own, for proxies, certificates or hooks; you close it yourself.
     """
 
     def __init__(
         self,
-        base_url: str,
+        base_url: str | None = None,
         *,
         api_key: str | None = None,
         timeout: float = 35.0,
-        retries: int = 2,
+        retries: int | RetryRule = 2,
         encoding: EncodingName = "msgpack",
         max_connections: int = 100,
         transport: httpx.BaseTransport | None = None,
+        http_client: httpx.Client | None = None,
     ) -> None:
-        made = connection(base_url, api_key, timeout, retries, encoding, max_connections)
-        self._encoding, self._retries = made.encoding, made.retries
-        self._http = httpx.Client(transport=transport, **made.http)
+        self._connection = connection(base_url, api_key, timeout, retries, encoding)
+        self._max_connections, self._portable = max_connections, not (transport or http_client)
+        self._owns_http = http_client is None
+        self._http = http_client or httpx.Client(transport=transport, **pool(max_connections))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what another process needs to make a client of its own."""
+        if not self._portable:
+            raise TypeError("a client with its own transport or http_client cannot be pickled")
+        return {"_connection": self._connection, "_max_connections": self._max_connections}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _portable=True, _owns_http=True)
+        self._http = httpx.Client(**pool(self._max_connections))
 
     def __enter__(self) -> Self:
         return self
@@ -68,14 +87,29 @@ class SchedulerClient:
         self.close()
 
     def close(self) -> None:
-        """Close the connections."""
-        self._http.close()
+        """Close the connections, unless they belong to an ``http_client`` of yours."""
+        if self._owns_http:
+            self._http.close()
+
+    def with_options(
+        self,
+        *,
+        timeout: float | None = None,
+        retries: int | RetryRule | None = None,
+        api_key: str | None = None,
+    ) -> Self:
+        """Return a client with other options that shares this one's connections."""
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__, _owns_http=False)
+        other._connection = self._connection.with_options(timeout, retries, api_key)
+        return other
 
     def schedule(
         self,
         channels: ArrayLike,
         *,
         layout: Layout = "antennas_first",
+        timeout: float | None = None,
         **options: Unpack[ScheduleOptions],
     ) -> Schedule:
         """Schedule one round.
@@ -87,6 +121,8 @@ class SchedulerClient:
             dropped; complex64 is sent as it is.
         layout
             ``devices_first`` if ``channels`` is (K, N).
+        timeout
+            Seconds to wait for this answer, in place of the client's.
         options
             Exactly one of ``gamma``, ``gamma_db`` and ``max_error``; ``weights``, ``power``,
             ``noise_variance``, ``device_ids``, ``algorithm``, ``csi_error``, ``coordination``,
@@ -100,7 +136,7 @@ class SchedulerClient:
         AirschedError
             There was no answer, or an error: see :mod:`.errors`.
         """
-        return self._send(_calls.schedule(self._encoding, channels, layout, options))
+        return self._send(_calls.schedule(self._encoding, channels, layout, options), timeout)
 
     def schedule_irs(
         self,
@@ -109,6 +145,7 @@ class SchedulerClient:
         devices_to_irs: ArrayLike,
         *,
         layout: Layout = "antennas_first",
+        timeout: float | None = None,
         **options: Unpack[IrsOptions],
     ) -> IrsSchedule:
         """Schedule one round with an intelligent reflecting surface.
@@ -123,6 +160,8 @@ class SchedulerClient:
             (M, K) complex, channels from the devices to the surface.
         layout
             ``devices_first`` if ``direct`` is (K, N) and ``devices_to_irs`` (K, M).
+        timeout
+            As for :meth:`schedule`.
         options
             As for :meth:`schedule` without ``bound`` and ``priorities``, and ``phase_bits``,
             ``initial_phases``: see :class:`IrsOptions`.
@@ -135,7 +174,8 @@ class SchedulerClient:
         return self._send(
             _calls.schedule_irs(
                 self._encoding, direct, irs_to_server, devices_to_irs, layout, options
-            )
+            ),
+            timeout,
         )
 
     def schedule_batch(
@@ -143,9 +183,11 @@ class SchedulerClient:
         channels: ArrayLike,
         *,
         layout: Layout = "antennas_first",
+        timeout: float | None = None,
+        batch_size: int | None = None,
         **options: Unpack[ScheduleOptions],
     ) -> tuple[Schedule, ...]:
-        """Schedule many rounds or subcarriers in one request; they share all other options.
+        """Schedule many rounds or subcarriers; they share all other options.
 
         Parameters
         ----------
@@ -153,8 +195,11 @@ class SchedulerClient:
             (B, N, K) complex.
         layout
             ``devices_first`` if ``channels`` is (B, K, N).
-        options
-            As for :meth:`schedule`.
+        batch_size
+            Rounds per request; without it, as many as the service takes by default. A larger batch
+            is split.
+        timeout, options
+            As for :meth:`schedule`, for each request.
 
         Returns
         -------
@@ -165,20 +210,22 @@ class SchedulerClient:
         ValueError, AirschedError
             As for :meth:`schedule`; :class:`NotFoundError` from a service without the route.
         """
-        return self._send(_calls.schedule_batch(self._encoding, channels, layout, options))
+        calls = _calls.schedule_batch(self._encoding, channels, layout, options, batch_size)
+        return tuple(schedule for call in calls for schedule in self._send(call, timeout))
 
-    def frontier(
+    def schedule_frontier(
         self,
         channels: ArrayLike,
         *,
         layout: Layout = "antennas_first",
+        timeout: float | None = None,
         **options: Unpack[FrontierOptions],
     ) -> Frontier:
         """Schedule one round at every tolerance: more devices for more error.
 
         Parameters
         ----------
-        channels, layout
+        channels, layout, timeout
             As for :meth:`schedule`.
         options
             As for :meth:`schedule` without a tolerance, ``polish`` and ``bound``;
@@ -193,7 +240,19 @@ class SchedulerClient:
         ValueError, AirschedError
             As for :meth:`schedule`; :class:`NotFoundError` from a service without the route.
         """
-        return self._send(_calls.frontier(self._encoding, channels, layout, options))
+        return self._send(_calls.frontier(self._encoding, channels, layout, options), timeout)
+
+    def frontier(
+        self,
+        channels: ArrayLike,
+        *,
+        layout: Layout = "antennas_first",
+        timeout: float | None = None,
+        **options: Unpack[FrontierOptions],
+    ) -> Frontier:
+        """Do as :meth:`schedule_frontier`, which is the name to use; goes in the next release."""
+        warnings.warn(_calls.RENAMED, DeprecationWarning, stacklevel=2)
+        return self.schedule_frontier(channels, layout=layout, timeout=timeout, **options)
 
     def algorithms(self) -> tuple[Algorithm, ...]:
         """Return the service's algorithms with their parameters, defaults and bounds."""
@@ -202,16 +261,34 @@ class SchedulerClient:
     def ready(self) -> bool:
         """Return whether the service can schedule now; does not retry."""
         try:
-            return self._http.get(_calls.READY).is_success
+            return self._http.request(**self._connection.request(_calls.READY)).is_success
         except httpx.RequestError:
             return False
 
-    def _send(self, call: Call[Result]) -> Result:
-        repeated = 0
+    def wait_until_ready(self, timeout: float = 60.0) -> None:
+        """Wait until the service can schedule.
+
+        Raises
+        ------
+        ServiceDownError
+            It could not within ``timeout`` seconds.
+        """
+        began = monotonic()
+        while not self.ready():
+            if monotonic() - began >= timeout:
+                raise _calls.not_ready(self._connection.base_url, timeout)
+            sleep(_calls.READY_PERIOD)
+
+    @property
+    def _encoding(self) -> Encoding:
+        return self._connection.encoding
+
+    def _send(self, call: Call[Result], timeout: float | None = None) -> Result:
+        repeats, began = 0, monotonic()
         while True:
             try:
-                return call.result(self._http.request(**call.request))
+                return call.result(self._http.request(**self._connection.request(call, timeout)))
             except (httpx.RequestError, AirschedError) as error:
-                wait = self._retries.wait(error, repeated)
-            sleep(wait)
-            repeated += 1
+                failure = failure_of(error)
+            sleep(self._connection.retries.wait(failure, repeats, monotonic() - began))
+            repeats += 1

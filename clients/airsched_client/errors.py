@@ -5,12 +5,14 @@
     AirschedError
     ├── UnreachableError           there was no answer
     │   └── AnswerTimeoutError         none in time
+    ├── ServiceDownError           there was none for as long as Patience waits
     ├── UnexpectedAnswerError      the answer breaks the contract
     └── ServiceError               the service answered with an error
         ├── InvalidRequestError        4xx: the request must change; .errors names the fields
         │   └── TooLargeError              413: the body is over the service's limit
         ├── AuthenticationError        401, 403: the key is missing or wrong
         ├── NotFoundError              404: this service has no such route
+        ├── SlowRequestError           408: the request did not arrive in time
         ├── OverloadedError            429, 503: try again after .retry_after seconds
         └── DeadlineError              504: nothing to answer before the deadline
 
@@ -39,10 +41,13 @@ class AirschedError(Exception):
         Whether the same call can succeed if it is repeated.
     retry_after
         Seconds to wait before that, if the service says so.
+    request_id
+        The request's name in the service's log; None if nothing was sent.
     """
 
     retryable: bool = False
     retry_after: float | None = None
+    request_id: str | None = None
 
 
 class UnreachableError(AirschedError):
@@ -54,6 +59,10 @@ class AnswerTimeoutError(UnreachableError):
 
     Not retryable: the caller's time is spent, and a slow service would only get more to do.
     """
+
+
+class ServiceDownError(AirschedError):
+    """The service was down for longer than :class:`airsched_client.Patience` waits."""
 
 
 class UnexpectedAnswerError(AirschedError):
@@ -127,6 +136,10 @@ class NotFoundError(ServiceError):
         return f"{super().__str__()} Is base_url right, and the service as new as this client?"
 
 
+class SlowRequestError(ServiceError):
+    """The request did not reach the service in time: the network is slow, or the body large."""
+
+
 class OverloadedError(ServiceError):
     """The service has too much to do, or is starting or stopping."""
 
@@ -139,6 +152,7 @@ _KINDS: dict[int, type[ServiceError]] = {
     401: AuthenticationError,
     403: AuthenticationError,
     404: NotFoundError,
+    408: SlowRequestError,
     413: TooLargeError,
     429: OverloadedError,
     503: OverloadedError,
@@ -158,11 +172,13 @@ def error_from(response: httpx.Response) -> AirschedError:
     detail = str(problem.get("detail") or redirect or response.text[:500] or title)
     from_service = str(type).startswith(_TYPE_PREFIX)
     if not from_service and status == httpx.codes.GATEWAY_TIMEOUT:
-        return AnswerTimeoutError(
+        late = AnswerTimeoutError(
             f"no answer from {response.url} before a gateway gave up: {detail}"
         )
+        late.request_id = request_id_of(response)
+        return late
     kind = _KINDS.get(status, InvalidRequestError if 400 <= status < 500 else ServiceError)
-    return kind(
+    error = kind(
         status,
         detail,
         title,
@@ -171,6 +187,15 @@ def error_from(response: httpx.Response) -> AirschedError:
         _seconds(response.headers.get("retry-after", "")),
         problem.get("retryable") is True if from_service else status in _GATEWAY_RETRYABLE,
     )
+    error.request_id = request_id_of(response)
+    return error
+
+
+def request_id_of(response: httpx.Response) -> str | None:
+    """Return the request's name in the service's log, as the answer or the request says it."""
+    sent = response.request.headers.get("x-request-id")
+    found: str | None = response.headers.get("x-request-id", sent)
+    return found
 
 
 def _problem(response: httpx.Response) -> dict[str, Any]:

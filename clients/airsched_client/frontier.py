@@ -11,7 +11,7 @@ units of the power of the updates, it errs by
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -38,18 +38,25 @@ class Frontier:
         (K,) φ of all devices.
     recommended
         Index of the point that the service recommends; None if it was not asked.
+    request_id, server_timing
+        As of a :class:`Schedule`.
     """
 
     points: tuple[Schedule, ...]
     stopped: Literal["converged", "deadline"]
     weights: NDArray[np.float64]
     recommended: int | None = None
+    request_id: str | None = None
+    server_timing: Mapping[str, float] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.points)
 
     def __iter__(self) -> Iterator[Schedule]:
         return iter(self.points)
+
+    def __getitem__(self, index: int) -> Schedule:
+        return self.points[index]
 
     def at_most(self, error: float) -> Schedule | None:
         """Return the point with the most devices and an error of at most ``error``, if any."""

@@ -33,6 +33,9 @@ class Schedule:
     upper_bound, optimal
         Proven: no receiver serves more devices, and whether this schedule therefore has the most.
         None unless ``bound`` was asked for, or the algorithm is ``optimal``.
+    request_id, server_timing
+        The request's name in the service's log, and the milliseconds that the service took by part
+        (``Server-Timing``).
     """
 
     feasible: bool
@@ -48,13 +51,19 @@ class Schedule:
     stopped: Literal["converged", "deadline", "limit"]
     upper_bound: int | None = field(default=None, kw_only=True)
     optimal: bool | None = field(default=None, kw_only=True)
+    request_id: str | None = field(default=None, kw_only=True)
+    server_timing: Mapping[str, float] = field(default_factory=dict, kw_only=True)
 
     @classmethod
     def from_answer(cls, answer: Mapping[str, Any]) -> Self:
         """Build it from the service's answer; unknown fields are ignored."""
         # These are in the answer only if they were asked for.
         fields: dict[str, Any] = dict.fromkeys(("upper_bound", "optimal")) | dict(answer)
-        fields = {name: fields[name] for name in cls.__dataclass_fields__}
+        fields = {
+            name: fields[name]
+            for name in cls.__dataclass_fields__
+            if name not in ("request_id", "server_timing")
+        }
         active = np.array(fields["active"], np.int64)
         active.flags.writeable = False
         fields["active"] = active

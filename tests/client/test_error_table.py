@@ -4,8 +4,13 @@ import httpx
 import numpy as np
 import pytest
 
-from airsched_client import AirschedError, SchedulerClient, ServiceError, async_client, client
-from airsched_client.federated.waiting import Patience
+from airsched_client import (
+    AirschedError,
+    Patience,
+    ServiceError,
+    async_client,
+    client,
+)
 from app.api.errors import Cause
 from app.execution.processes import _Worker
 from app.scheduling import Problem, solve
@@ -58,22 +63,17 @@ def test_the_client_repeats_just_what_the_table_marks(call, no_waits, cause):
 
 
 @causes
-def test_patience_repeats_what_the_table_marks_and_a_missed_deadline(cause):
+def test_patience_repeats_what_the_table_marks_and_a_missed_deadline(call, no_waits, cause):
     """The loop has the time to try again what was too slow under load."""
     settings, requests = failing_once(cause)
-    patience = Patience(sleep=lambda seconds: None)
-    with SchedulerClient("http://test", retries=0, **settings) as scheduler:
-
-        def ask():
-            return patience.ask(lambda: scheduler.schedule(CHANNELS, gamma=1))
-
-        if cause.value.retryable or cause is Cause.DEADLINE_PASSED:
-            ask()
-            assert len(requests) == 2
-        else:
-            with pytest.raises(AirschedError):
-                ask()
-            assert len(requests) == 1
+    settings["retries"] = Patience()
+    if cause.value.retryable or cause is Cause.DEADLINE_PASSED:
+        call("http://test", settings, "schedule", CHANNELS, gamma=1)
+        assert len(requests) == 2
+    else:
+        with pytest.raises(AirschedError):
+            call("http://test", settings, "schedule", CHANNELS, gamma=1)
+        assert len(requests) == 1
 
 
 @causes

@@ -20,10 +20,10 @@ from experiments.figures import (
     runtime_vs_gamma_iid,
     runtime_vs_size,
 )
+from experiments.partial import PartialRunner
 from experiments.runner import Runner
 from experiments.selection import SEED
 from experiments.series import AUTO, DC, DC_CLARABEL, DUAL_PURSUIT, MATCHING_PURSUIT, SDR
-from experiments.so_far import SoFar
 from lab import paper
 from tests.client.federated.test_tasks import batches
 from tests.experiments.test_runner import plain_counts
@@ -218,21 +218,21 @@ def test_the_epochs_that_all_runs_have_finished(runner, tmp_path, monkeypatch):
     runner.data = tmp_path
     monkeypatch.setitem(learning.LINEAR, "quick", {"samples": 100, "rounds": 3, "coherence": 1})
     monkeypatch.setitem(learning.LINEAR_SEEDS, "quick", range(2))
-    so_far = SoFar(runner.cache, data=tmp_path, console=Console(file=io.StringIO()))
+    partial = PartialRunner(runner.cache, data=tmp_path, console=Console(file=io.StringIO()))
     figure = FIGURES["accuracy_vs_epoch"]
     with pytest.raises(ValueError, match="not every run"):
-        figure.measure("quick", so_far)
+        figure.measure("quick", partial)
     complete = figure.measure("quick", runner)
-    assert figure.measure("quick", so_far) == complete
+    assert figure.measure("quick", partial) == complete
     # The last policy of a seed has two epochs to go.
     lines = next(iter(runner.cache.glob("checkpoints/*/results.jsonl")))
     lines.write_text("".join(lines.read_text().splitlines(keepends=True)[:-2]))
-    measured = figure.measure("quick", so_far)
+    measured = figure.measure("quick", partial)
     assert "1 of 60 epochs" in measured.smaller
     for each, curve in measured.curves.items():
         assert curve == {1.0: complete.curves[each][1.0]}
     with pytest.raises(ValueError, match="figures that learn"):
-        active_vs_delta.measure("quick", so_far)
+        active_vs_delta.measure("quick", partial)
 
 
 def test_learning_without_data_says_so(tmp_path, capsys):

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from airsched_client._retry import Patience
 from airsched_client.client import SchedulerClient
 from airsched_client.errors import AirschedError
 from airsched_client.federated.channels import NetworkParameters
@@ -13,7 +14,6 @@ from airsched_client.federated.loop import compare
 from airsched_client.federated.partition import PartitionParameters
 from airsched_client.federated.tasks import TASKS
 from airsched_client.federated.traces import Trace
-from airsched_client.federated.waiting import Patience
 from airsched_client.models import Algorithm
 
 try:
@@ -32,18 +32,17 @@ _EVERY = "every"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
     parser = _parser()
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     console = Console()
     resume = ""
     try:
-        # No retries here: the loop waits itself, says why, and for as long as --patience allows.
-        with SchedulerClient(asked.url, api_key=asked.api_key, retries=0) as scheduler:
-            patience = Patience(
-                asked.patience, tell=lambda text: console.print(f"waiting: {escape(text)}")
-            )
-            experiment = _experiment(asked, scheduler, patience, console)
-            resume = f"; the finished rounds are in {asked.output}, continue with --resume"
-            records = _run(experiment, scheduler, asked, patience, console)
+        patience = Patience(
+            options.patience, tell=lambda text: console.print(f"waiting: {escape(text)}")
+        )
+        with SchedulerClient(options.url, api_key=options.api_key, retries=patience) as scheduler:
+            experiment = _experiment(options, scheduler, console)
+            resume = f"; the finished rounds are in {options.output}, continue with --resume"
+            records = _run(experiment, scheduler, options, patience, console)
     except (AirschedError, ValueError, OSError, ImportError) as error:
         after = resume if isinstance(error, AirschedError) else ""
         console.print(f"stopped: {escape(str(error))}{after}", highlight=False)
@@ -53,8 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     summaries = summarise(records)
     console.print(table(summaries))
-    (asked.output / "summary.md").write_text(markdown(summaries))
-    for picture in draw(records, asked.output):
+    (options.output / "summary.md").write_text(markdown(summaries))
+    for picture in draw(records, options.output):
         console.print(f"drew {picture}", highlight=False)
     return 0
 
@@ -62,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(
     experiment: Experiment,
     scheduler: SchedulerClient,
-    asked: argparse.Namespace,
+    options: argparse.Namespace,
     patience: Patience,
     console: Console,
 ) -> list[Record]:
@@ -91,8 +90,8 @@ def _run(
         return compare(
             experiment,
             scheduler,
-            asked.output,
-            resume=asked.resume,
+            options.output,
+            resume=options.resume,
             patience=patience,
             on_round=on_round,
         )
@@ -107,14 +106,14 @@ def _too_large(algorithm: Algorithm, network: NetworkParameters) -> str:
 
 
 def _experiment(
-    asked: argparse.Namespace, scheduler: SchedulerClient, patience: Patience, console: Console
+    options: argparse.Namespace, scheduler: SchedulerClient, console: Console
 ) -> Experiment:
-    network = _network(asked)
-    policies = list(asked.policies)
+    network = _network(options)
+    policies = list(options.policies)
     if _EVERY in policies:
-        route = "/schedule/irs" if asked.elements else "/schedule"
+        route = "/schedule/irs" if options.elements else "/schedule"
         offered = []
-        for algorithm in patience.ask(scheduler.algorithms):
+        for algorithm in scheduler.algorithms():
             if route not in algorithm.endpoints:
                 continue
             if too_large := _too_large(algorithm, network):
@@ -123,33 +122,33 @@ def _experiment(
                 offered.append(algorithm.name)
         policies[policies.index(_EVERY) :] = [PERFECT, *offered]
     return Experiment(
-        task=asked.task,
+        task=options.task,
         policies=tuple(dict.fromkeys(policies)),
-        gammas_db=tuple(asked.gamma_db),
-        seeds=tuple(asked.seeds),
-        rounds=asked.rounds,
-        coherence=asked.coherence,
-        power=asked.power,
-        noise_variance=asked.noise_variance,
-        coordination=asked.coordination,
-        polish=asked.polish,
+        gammas_db=tuple(options.gamma_db),
+        seeds=tuple(options.seeds),
+        rounds=options.rounds,
+        coherence=options.coherence,
+        power=options.power,
+        noise_variance=options.noise_variance,
+        coordination=options.coordination,
+        polish=options.polish,
         network=network,
-        partition=PartitionParameters(label_concentration=asked.label_concentration),
-        channels=None if asked.channels is None else str(asked.channels),
-        data=None if asked.data is None else str(asked.data),
-        samples=asked.samples,
-        epochs=asked.epochs,
+        partition=PartitionParameters(label_concentration=options.label_concentration),
+        channels=None if options.channels is None else str(options.channels),
+        data=None if options.data is None else str(options.data),
+        samples=options.samples,
+        epochs=options.epochs,
     )
 
 
-def _network(asked: argparse.Namespace) -> NetworkParameters:
-    """Return the network; K and N are as asked, or else those of the trace."""
-    chosen = {"elements": asked.elements, "csi_error": asked.csi_error}
-    trace = None if asked.channels is None else Trace.open(asked.channels)
+def _network(options: argparse.Namespace) -> NetworkParameters:
+    """Return the network; K and N are as options, or else those of the trace."""
+    chosen = {"elements": options.elements, "csi_error": options.csi_error}
+    trace = None if options.channels is None else Trace.open(options.channels)
     if trace is not None:
-        trace.require(asked.power, asked.noise_variance)
+        trace.require(options.power, options.noise_variance)
     for name in ("devices", "antennas"):
-        wanted = getattr(asked, name)
+        wanted = getattr(options, name)
         if trace is not None and wanted not in (None, getattr(trace, name)):
             raise ValueError(f"{trace.path} has {getattr(trace, name)} {name}: leave out --{name}")
         if trace is not None or wanted is not None:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from airsched_client._retry import Patience
 from airsched_client.client import SchedulerClient
 from airsched_client.federated.air import aggregate
 from airsched_client.federated.channels import Channels
@@ -29,11 +30,11 @@ from airsched_client.federated.experiment import AUTO, PERFECT, Experiment, Reco
 from airsched_client.federated.fading import Fading, NetworkFading, TraceFading
 from airsched_client.federated.partition import aggregation_weights, partition
 from airsched_client.federated.priorities import priorities
+from airsched_client.federated.scheduling import request_schedule
 from airsched_client.federated.streams import Purpose, stream
 from airsched_client.federated.tasks import Task, build
-from airsched_client.federated.waiting import Patience
 from airsched_client.models import IrsSchedule, Schedule
-from airsched_client.options import CommonOptions
+from airsched_client.options import ScheduleOptions
 
 Real = NDArray[np.float64]
 
@@ -75,6 +76,7 @@ def compare(
         experiment.epochs,
     )
     results = Results(folder, experiment, resume=resume)
+    scheduler = scheduler.with_options(retries=patience or Patience())
     for run in experiment.runs():
         done = results.of(run)
         if len(done) == experiment.rounds:
@@ -82,7 +84,7 @@ def compare(
         setting = Setting(experiment, task, run.seed)
         model = results.model() if done else task.initial(stream(run.seed, Purpose.MODEL))
         while len(done) < experiment.rounds:
-            model, record = setting.round(run, model, done, scheduler, patience or Patience())
+            model, record = setting.round(run, model, done, scheduler)
             results.add(record, model)
             done.append(record)
             on_round(record)
@@ -119,7 +121,6 @@ class Setting:
         model: Real,
         before: Sequence[Record],
         scheduler: SchedulerClient,
-        patience: Patience,
     ) -> tuple[Real, Record]:
         """Return the next global model, and the record of the round."""
         number = len(before)
@@ -131,7 +132,7 @@ class Setting:
             model = model + self.weights @ updates / self.weights.sum()
         else:
             channels = self._fading.channels(number // self._experiment.coherence)
-            schedule = patience.ask(lambda: self._schedule(run, channels, before, scheduler))
+            schedule = self._schedule(run, channels, before, scheduler)
             through = channels.direct
             if isinstance(schedule, IrsSchedule):
                 through = channels.tuned(schedule.phases)
@@ -167,36 +168,21 @@ class Setting:
         experiment = self._experiment
         algorithm = self._algorithm(run.policy, before)
         rule = algorithm.pop("priorities", None)
-        chosen = None if rule is None else priorities(rule, self.weights, before)
-        common = CommonOptions(
+        automatic = run.policy_name == AUTO
+        options = ScheduleOptions(
             weights=self.weights,
-            algorithm=None if run.policy_name == AUTO else algorithm,
+            priorities=None if rule is None else priorities(rule, self.weights, before),
+            algorithm=None if automatic else algorithm,
+            gamma_db=run.gamma_db,
             power=experiment.power,
             noise_variance=experiment.noise_variance,
             csi_error=experiment.network.csi_error,
             coordination=experiment.coordination,
+            polish=experiment.polish,
             seed=run.seed * experiment.rounds + len(before),
         )
-        if run.policy_name == AUTO:
-            return scheduler.frontier(
-                channels.estimates,
-                priorities=chosen,
-                participation=algorithm.get("participation"),
-                **common,
-            ).best()
-        gamma_db, polish = run.gamma_db, experiment.polish
-        if channels.irs_to_server is None or channels.devices_to_irs is None:
-            return scheduler.schedule(
-                channels.estimates, gamma_db=gamma_db, polish=polish, priorities=chosen, **common
-            )
-        return scheduler.schedule_irs(
-            channels.estimates,
-            channels.irs_to_server,
-            channels.devices_to_irs,
-            gamma_db=gamma_db,
-            polish=polish,
-            **common,
-        )
+        participation = algorithm.get("participation") if automatic else None
+        return request_schedule(scheduler, channels, options, participation)
 
     def _algorithm(self, policy: str, before: Sequence[Record]) -> dict[str, Any]:
         """Return the algorithm with what the stateless service needs from earlier rounds."""

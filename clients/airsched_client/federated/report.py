@@ -8,27 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airsched_client.federated.experiment import AUTO, PERFECT, Record, name_of
+from airsched_client.federated.palette import color_of
+from airsched_client.federated.statistics import Mean, mean_of
 from airsched_client.federated.summary import Summary, summarise
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 Real = NDArray[np.float64]
-
-_COLORS = {
-    PERFECT: "black",
-    "fedavg": "black",
-    "dual_pursuit": "tab:red",
-    "matching_pursuit": "tab:blue",
-    "sdr": "tab:green",
-    "dc": "tab:purple",
-    "random": "tab:orange",
-    "round_robin": "tab:olive",
-    "proportional_fair": "tab:pink",
-    "exhaustive": "tab:brown",
-    "all_devices": "tab:gray",
-    AUTO: "tab:cyan",
-}
 
 
 def table(summaries: Sequence[Summary]) -> "Table":
@@ -83,14 +70,12 @@ def _cells(summary: Summary) -> list[str]:
     return [
         summary.policy,
         "" if summary.gamma_db is None else f"{summary.gamma_db:g}",
-        f"{summary.accuracy:.3f} ± {summary.accuracy_error:.3f}",
-        ""
-        if summary.difference is None
-        else f"{summary.difference:+.3f} ± {summary.difference_error:.3f}",
+        summary.accuracy.text(),
+        "" if summary.difference is None else summary.difference.text(sign=True),
         "overflow" if summary.loss is None else f"{summary.loss:.3g}",
         f"{summary.active:.1f}",
         "0" if summary.error is None else f"{summary.error:.3g}",
-        "" if summary.efficiency is None else f"{summary.efficiency:.3f}",
+        "" if summary.efficiency is None else f"{summary.efficiency.value:.3f}",
     ]
 
 
@@ -106,7 +91,7 @@ def _draw_rounds(records: Sequence[Record], gamma_db: float | None, folder: Path
         for axes, value in ((left, _accuracy), (right, _active)):
             means, low, high = _by_round(of_policy, value)
             rounds = np.arange(1, means.size + 1)
-            color = _COLORS.get(policy)
+            color = color_of(policy)
             style = "--" if policy == PERFECT else "-"
             label = policy.replace("_", " ")
             # The reference in front, because lines coincide where everyone is active.
@@ -140,15 +125,16 @@ def _draw_efficiency(summaries: Sequence[Summary], folder: Path) -> Path:
             (s.gamma_db or 0.0, *_quality(s), s.active) for s in scheduled if s.policy == policy
         )
         gammas, efficiencies, errors, active = zip(*points, strict=True)
-        style = {"fmt": "o-", "color": _COLORS.get(policy), "label": policy.replace("_", " ")}
+        style = {"fmt": "o-", "color": color_of(policy), "label": policy.replace("_", " ")}
         left.errorbar(gammas, efficiencies, errors, capsize=2.5, **style)
         right.errorbar(gammas, active, **style)
     for summary in summaries:
         if name_of(summary.policy) == AUTO:
-            color, label = _COLORS.get(AUTO), f"{summary.policy}, without γ"
+            color, label = color_of(AUTO), f"{summary.policy}, without γ"
             value, error = _quality(summary)
             left.axhline(value, color=color, ls="--", label=label)
-            left.axhspan(value - error, value + error, color=color, alpha=0.15, lw=0)
+            if np.isfinite(error):
+                left.axhspan(value - error, value + error, color=color, alpha=0.15, lw=0)
             right.axhline(summary.active, color=color, ls="--")
     with_reference = all(summary.efficiency is not None for summary in scheduled)
     left.set_ylabel("over-the-air efficiency ζ" if with_reference else "final test accuracy")
@@ -162,11 +148,9 @@ def _draw_efficiency(summaries: Sequence[Summary], folder: Path) -> Path:
     return _save(figure, folder / "efficiency.png")
 
 
-def _quality(summary: Summary) -> tuple[float, float]:
-    """Return ζ and its standard error, or the accuracy's if there is no reference."""
-    if summary.efficiency is None:
-        return summary.accuracy, summary.accuracy_error
-    return summary.efficiency, summary.efficiency_error
+def _quality(summary: Summary) -> Mean:
+    """Return ζ, or the accuracy if there is no reference."""
+    return summary.accuracy if summary.efficiency is None else summary.efficiency
 
 
 def _save(figure: Any, file: Path) -> Path:
@@ -187,7 +171,6 @@ def _by_round(
 ) -> tuple[Real, Real, Real]:
     """Return the mean over the seeds in each round, and the mean ∓ one standard error."""
     rounds = range(max(record.round for record in records) + 1)
-    values = [np.array([value(r) for r in records if r.round == number]) for number in rounds]
-    means = np.array([of_round.mean() for of_round in values])
-    errors = np.array([of_round.std() / np.sqrt(of_round.size) for of_round in values])
+    found = [mean_of([value(r) for r in records if r.round == number]) for number in rounds]
+    means, errors = np.array(found).T
     return means, means - errors, means + errors

@@ -5,18 +5,17 @@ The over-the-air efficiency is the paper's: the final accuracy of a policy over 
     ζ = Accuracy_ota / Accuracy_fl,
 
 computed per seed and averaged over the seeds. The seeds differ by more than the policies do, so
-each policy is also compared with the first one but ``perfect`` on the same seeds.
+each policy is also compared with the first one but ``perfect`` on the same seeds. ± is one standard
+error of the mean; with one seed there is none.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from airsched_client.federated.experiment import PERFECT, Record, Run
-
-Real = NDArray[np.float64]
+from airsched_client.federated.statistics import Mean, mean_of
 
 
 @dataclass(frozen=True)
@@ -27,34 +26,31 @@ class Summary:
     ----------
     policy, gamma_db, seeds
         What was run; ``seeds`` counts the finished ones.
-    accuracy, accuracy_error
-        Final accuracy: mean, and standard error over the seeds (0 for one seed).
+    accuracy
+        Final accuracy.
     loss
         Mean final test loss; None if one overflowed.
     active
         Mean |S| over all rounds.
     error
         Median measured error over all rounds with active devices; None for ``perfect``.
-    efficiency, efficiency_error
-        Mean ζ, and its standard error; None and 0 if ``perfect`` did not run.
-    difference, difference_error
-        Final accuracy over that of the first policy but ``perfect``, at the same tolerance and on
-        the same seeds: mean, and standard error. None for that policy itself and for ``perfect``,
-        and if there are no such runs.
+    efficiency
+        ζ; None if ``perfect`` did not run.
+    difference
+        Final accuracy minus that of the first policy but ``perfect``, at the same tolerance and on
+        the same seeds. None for that policy itself and for ``perfect``, and if there are no such
+        runs.
     """
 
     policy: str
     gamma_db: float | None
     seeds: int
-    accuracy: float
-    accuracy_error: float
+    accuracy: Mean
     loss: float | None
     active: float
     error: float | None
-    efficiency: float | None
-    efficiency_error: float = 0.0
-    difference: float | None = None
-    difference_error: float = 0.0
+    efficiency: Mean | None
+    difference: Mean | None = None
 
 
 def summarise(records: Sequence[Record], perfect: str = PERFECT) -> list[Summary]:
@@ -72,7 +68,6 @@ def summarise(records: Sequence[Record], perfect: str = PERFECT) -> list[Summary
     for policy, gamma_db in dict.fromkeys((run.policy, run.gamma_db) for run in final):
         ends = [end for run, end in final.items() if run[:2] == (policy, gamma_db)]
         rounds = [record for record in records if record.run[:2] == (policy, gamma_db)]
-        accuracies = np.array([end.accuracy for end in ends])
         losses = [end.loss for end in ends if end.loss is not None]
         errors = [r.measured_error for r in rounds if r.measured_error is not None]
         ratios = [
@@ -91,15 +86,12 @@ def summarise(records: Sequence[Record], perfect: str = PERFECT) -> list[Summary
                 policy,
                 gamma_db,
                 len(ends),
-                float(accuracies.mean()),
-                _standard_error(accuracies),
+                mean_of([end.accuracy for end in ends]),
                 float(np.mean(losses)) if len(losses) == len(ends) else None,
                 float(np.mean([len(record.active) for record in rounds])),
                 float(np.median(errors)) if errors else None,
-                float(np.mean(ratios)) if ratios else None,
-                _standard_error(np.array(ratios)),
-                float(np.mean(differences)) if differences else None,
-                _standard_error(np.array(differences)),
+                mean_of(ratios) if ratios else None,
+                mean_of(differences) if differences else None,
             )
         )
     return summaries
@@ -122,7 +114,3 @@ def _counterpart(run: Run, policy: str | None, final: Mapping[Run, Record]) -> R
         and (run.gamma_db is None or run.gamma_db == other.gamma_db)
     ]
     return found[0] if len(found) == 1 else None
-
-
-def _standard_error(values: Real) -> float:
-    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else 0.0

@@ -12,7 +12,7 @@ nobody can be served or nobody sends, the model is unchanged.
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, MetricRecord, RecordDict
@@ -20,22 +20,22 @@ from flwr.serverapp import Grid
 from flwr.serverapp.strategy import FedAvg
 from numpy.typing import NDArray
 
+from airsched_client._retry import Patience
 from airsched_client.client import SchedulerClient
 from airsched_client.federated.air import aggregate
 from airsched_client.federated.channels import Channels
 from airsched_client.federated.partition import aggregation_weights
+from airsched_client.federated.scheduling import request_schedule
 from airsched_client.federated.streams import Purpose, stream
-from airsched_client.federated.waiting import Patience
 from airsched_client.flower.model import Model, OverTheAir
 from airsched_client.flower.nodes import Nodes
 from airsched_client.flower.sources import ChannelSource, Device
 from airsched_client.models import Schedule
-from airsched_client.options import FrontierOptions, ScheduleOptions
+from airsched_client.options import ScheduleOptions
 
 _log = logging.getLogger("flwr")
 
 _SET_HERE = frozenset({"weights", "device_ids"})
-_TOLERANCES = ("gamma", "gamma_db", "max_error")
 _DECIDED_BY_SERVICE = frozenset({"fraction_train", "min_train_nodes"})
 
 
@@ -109,9 +109,9 @@ class OverTheAirFedAvg(FedAvg):
         if clash := sorted(_DECIDED_BY_SERVICE & fedavg.keys()):
             raise ValueError(f"the service decides who trains: leave out {', '.join(clash)}")
         super().__init__(**fedavg)
-        self._scheduler, self._source, self._options = scheduler, source, schedule
+        self._scheduler = scheduler.with_options(retries=patience or Patience(tell=_log.warning))
+        self._source, self._options = source, schedule
         self._over_the_air, self._seed = over_the_air, seed
-        self._patience = patience or Patience(tell=_log.warning)
         self._nodes = Nodes(query_timeout)
         self._round: _Round | None = None
 
@@ -139,7 +139,7 @@ class OverTheAirFedAvg(FedAvg):
         options = self.schedule_options(server_round, devices)
         options["weights"] = weights
         options["device_ids"] = [str(device.node_id) for device in devices]
-        schedule = self._patience.ask(lambda: self._ask(channels, options))
+        schedule = request_schedule(self._scheduler, channels, options)
         self._round = _Round(
             devices, weights, channels, schedule, Model(arrays, self._over_the_air)
         )
@@ -193,13 +193,6 @@ class OverTheAirFedAvg(FedAvg):
         metrics.update(told)
         trained = [_only(record) for record in records]
         return current.model.after(received.mean, trained, current.weights[sent].tolist()), metrics
-
-    def _ask(self, channels: Channels, options: ScheduleOptions) -> Schedule | None:
-        """Return the service's schedule; None if a frontier has no point."""
-        if any(options.get(name) is not None for name in _TOLERANCES):
-            return self._scheduler.schedule(channels.estimates, **options)
-        rest = {name: value for name, value in options.items() if name not in _TOLERANCES}
-        return self._scheduler.frontier(channels.estimates, **cast(FrontierOptions, rest)).best()
 
     def _updates(
         self, current: _Round, contents: dict[int, RecordDict]

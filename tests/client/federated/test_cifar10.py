@@ -9,7 +9,6 @@ from airsched_client import SchedulerClient
 from airsched_client.federated import loop
 from airsched_client.federated.channels import NetworkParameters
 from airsched_client.federated.experiment import PERFECT, Experiment, Run
-from airsched_client.federated.waiting import Patience
 from tests.client.federated.test_tasks import batches
 
 torch = pytest.importorskip("torch", reason="torch comes with the cifar extra")
@@ -150,7 +149,7 @@ def test_the_scale_of_the_air_is_that_of_the_parameters(learning, service_url, m
     setting = loop.Setting(experiment, task, 1)
     start = task.initial(np.random.default_rng(0))
     with SchedulerClient(service_url) as scheduler:
-        setting.round(run, start, [], scheduler, Patience())
+        setting.round(run, start, [], scheduler)
     ((active, scale),) = sent
     network = _network(0.125)
     sizes = []

@@ -11,7 +11,7 @@ import httpx
 import numpy as np
 import pytest
 
-from airsched_client import InvalidRequestError, SchedulerClient, _retry
+from airsched_client import InvalidRequestError, Patience, SchedulerClient, ServiceDownError, _retry
 from airsched_client.federated.__main__ import main
 from airsched_client.federated.channels import Network, NetworkParameters
 from airsched_client.federated.checkpoint import Results, read_records
@@ -19,7 +19,6 @@ from airsched_client.federated.experiment import Experiment, Record
 from airsched_client.federated.loop import Setting, compare
 from airsched_client.federated.priorities import ages
 from airsched_client.federated.tasks import build
-from airsched_client.federated.waiting import Patience, ServiceDownError
 
 SMALL = Experiment(
     policies=("perfect", "dual_pursuit", "random", "round_robin", "proportional_fair"),
@@ -67,7 +66,7 @@ def test_auto_takes_the_best_point_of_each_round(scheduler, tmp_path):
             continue
         rng = np.random.default_rng([2, 3, record.round])
         network = Network(experiment.network, np.random.default_rng([2, 0]))
-        frontier = scheduler.frontier(
+        frontier = scheduler.schedule_frontier(
             network.fade(rng).direct,
             weights=setting.weights,
             noise_variance=0.1,
@@ -84,8 +83,11 @@ class Watched:
     def __init__(self, scheduler):
         self._scheduler, self.priorities = scheduler, []
 
+    def with_options(self, **options):
+        return self
+
     def schedule(self, channels, **options):
-        self.priorities.append(options["priorities"])
+        self.priorities.append(options.get("priorities"))
         return self._scheduler.schedule(channels, **options)
 
 
@@ -228,6 +230,9 @@ class Listening:
 
     def __init__(self, scheduler):
         self._scheduler, self.asked = scheduler, []
+
+    def with_options(self, **options):
+        return self
 
     def schedule(self, channels, **options):
         self.asked.append((channels, options))
@@ -435,7 +440,9 @@ def test_waits_while_the_service_is_down(service_url, scheduler, tmp_path, manne
     def on_round(record):
         transport.down = True
 
-    patience = Patience(clock=lambda: 0.0, sleep=sleep, tell=told.append)
+    monkeypatch.setattr(client, "sleep", sleep)
+    monkeypatch.setattr(client, "monotonic", lambda: 0.0)
+    patience = Patience(tell=told.append)
     with SchedulerClient(service_url, retries=0, transport=transport) as fragile:
         compare(ONE, fragile, tmp_path / "waited", patience=patience, on_round=on_round)
     assert_same(tmp_path / "undisturbed", tmp_path / "waited")
@@ -445,7 +452,9 @@ def test_waits_while_the_service_is_down(service_url, scheduler, tmp_path, manne
     assert len(told) == len(slept)
 
 
-def test_stops_when_the_service_stays_down_and_loses_nothing(service_url, scheduler, tmp_path):
+def test_stops_when_the_service_stays_down_and_loses_nothing(
+    service_url, scheduler, tmp_path, monkeypatch
+):
     compare(ONE, scheduler, tmp_path / "undisturbed")
     transport, slept = Fragile("unreachable"), []
 
@@ -453,7 +462,9 @@ def test_stops_when_the_service_stays_down_and_loses_nothing(service_url, schedu
         transport.down = record.round == 1
 
     with SchedulerClient(service_url, retries=0, transport=transport) as fragile:
-        patience = Patience(total=60.0, clock=lambda: sum(slept), sleep=slept.append)
+        monkeypatch.setattr(client, "sleep", slept.append)
+        monkeypatch.setattr(client, "monotonic", lambda: sum(slept))
+        patience = Patience(total=60.0)
         with pytest.raises(ServiceDownError, match=r"down for 60 s.*127\.0\.0\.1"):
             compare(ONE, fragile, tmp_path / "left", patience=patience, on_round=on_round)
     assert sum(slept) == pytest.approx(60)
@@ -471,11 +482,12 @@ def test_the_command_says_how_to_go_on(capsys, tmp_path):
     assert json.loads((tmp_path / "experiment.json").read_text())["policies"] == ["sdr"]
 
 
-def test_an_invalid_request_is_not_repeated(scheduler, tmp_path):
+def test_an_invalid_request_is_not_repeated(scheduler, tmp_path, monkeypatch):
     experiment = Experiment(policies=("no_such",), network=SMALL.network, samples=120)
     slept = []
+    monkeypatch.setattr(client, "sleep", slept.append)
     with pytest.raises(InvalidRequestError, match="algorithm"):
-        compare(experiment, scheduler, tmp_path, patience=Patience(sleep=slept.append))
+        compare(experiment, scheduler, tmp_path)
     assert slept == []
 
 

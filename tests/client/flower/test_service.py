@@ -8,9 +8,8 @@ pytest.importorskip("flwr", reason="needs Flower: `make check-flower` runs it")
 
 from flwr.app import Array, ArrayRecord, ConfigRecord
 
-from airsched_client import InvalidRequestError, SchedulerClient
+from airsched_client import InvalidRequestError, Patience, SchedulerClient, ServiceDownError
 from airsched_client.federated.channels import NetworkParameters
-from airsched_client.federated.waiting import Patience, ServiceDownError
 from airsched_client.flower import NetworkSource, OverTheAirFedAvg
 from tests.client.flower.grid import FakeGrid
 from tests.client.flower.learners import (

@@ -11,7 +11,7 @@ from experiments.learning import epochs
 from experiments.runner import Runner
 
 
-class SoFar(Runner):
+class PartialRunner(Runner):
     """Runs nothing; returns what the checkpoints hold of the runs of another :class:`Runner`."""
 
     def sweep(
@@ -25,7 +25,7 @@ class SoFar(Runner):
     ) -> list[Any]:
         """Return the epochs of every run, as many as all have."""
         if "checkpoints" not in elsewhere:
-            raise ValueError("--so-far is for figures that learn")
+            raise ValueError("--partial is for figures that learn")
         folders = [Path(elsewhere["checkpoints"]) / key(function, call) for call in calls]
         found = [_by_run(folder) for folder in folders]
         begun = max(len(runs) for runs in found)

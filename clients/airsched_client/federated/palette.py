@@ -1,0 +1,45 @@
+"""One colour and one marker per policy, for every picture of the loop and the experiments."""
+
+COLORS = {
+    "perfect": "black",
+    "fedavg": "black",
+    "optimal": "black",
+    "dual_pursuit": "tab:red",
+    "matching_pursuit": "tab:blue",
+    "matching_pursuit:search=bidirectional": "teal",
+    "dc": "tab:purple",
+    "dc:solver=clarabel": "tab:pink",
+    "sdr": "tab:green",
+    "sdr:reading=prefix": "tab:olive",
+    "auto": "tab:cyan",
+    "random": "tab:orange",
+    "round_robin": "goldenrod",
+    "proportional_fair": "hotpink",
+    "exhaustive": "tab:brown",
+    "all_devices": "tab:gray",
+    "digital": "darkgreen",
+}
+"""By policy as the loop names it. Only policies that are never in one picture share a colour."""
+
+MARKERS = {
+    "perfect": "d",
+    "optimal": "*",
+    "dual_pursuit": "o",
+    "matching_pursuit": "s",
+    "matching_pursuit:search=bidirectional": "v",
+    "dc": "^",
+    "dc:solver=clarabel": "P",
+    "sdr": "D",
+    "sdr:reading=prefix": "X",
+    "auto": "P",
+}
+
+
+def color_of(policy: str) -> str | None:
+    """Return the colour of a policy, or else of its algorithm; None lets the picture choose."""
+    return COLORS.get(policy, COLORS.get(policy.partition(":")[0]))
+
+
+def marker_of(policy: str) -> str:
+    """Return the marker of a policy, or else of its algorithm; a circle if there is none."""
+    return MARKERS.get(policy, MARKERS.get(policy.partition(":")[0], "o"))

@@ -1,0 +1,43 @@
+"""One round's schedule from the service, for the loop and for Flower."""
+
+from typing import Any, cast
+
+from airsched_client.client import SchedulerClient
+from airsched_client.federated.channels import Channels
+from airsched_client.models import Schedule
+from airsched_client.options import FrontierOptions, IrsOptions, ScheduleOptions
+
+_TOLERANCES = ("gamma", "gamma_db", "max_error")
+
+
+def request_schedule(
+    scheduler: SchedulerClient,
+    channels: Channels,
+    options: ScheduleOptions,
+    participation: float | None = None,
+) -> Schedule | None:
+    """Ask the service for a schedule, or for the best point of the frontier.
+
+    Parameters
+    ----------
+    channels
+        Of the round; the service gets the estimates. With a reflecting surface, it tunes that too.
+    options
+        Of the request. Without a tolerance, the schedule is the best point of the frontier.
+    participation
+        ρ of the point of the frontier that the service recommends; None for its default.
+
+    Returns
+    -------
+    The schedule; None if the frontier has no point.
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    if not any(name in given for name in _TOLERANCES):
+        # A frontier has no receiver to polish: every point has the best one.
+        given.pop("polish", None)
+        rest = cast(FrontierOptions, {**given, "participation": participation})
+        return scheduler.schedule_frontier(channels.estimates, **rest).best()
+    if channels.irs_to_server is None or channels.devices_to_irs is None:
+        return scheduler.schedule(channels.estimates, **cast(ScheduleOptions, given))
+    links: tuple[Any, Any] = channels.irs_to_server, channels.devices_to_irs
+    return scheduler.schedule_irs(channels.estimates, *links, **cast(IrsOptions, given))
