@@ -57,7 +57,7 @@ def _run(options: argparse.Namespace, output: Path, console: Console) -> None:
     names = options.names or list(FIGURES)
     for name in names:
         # Before hours of work, not after.
-        report.require_no_loss(FIGURES[name], options.scale, output)
+        report.require_no_loss(FIGURES[name], options.scale, output, options.seeds)
     runner = (PartialRunner if options.partial else Runner)(
         options.cache,
         jobs=options.jobs,

@@ -115,18 +115,19 @@ class Figure:
 
     def sample(self, measured: Measured) -> str:
         """Return the size and the number of samples, in words."""
-        counts = sorted({point.count for point in _points(measured)})
+        counts = sorted({point.count for point in points_of(measured)})
         many = " to ".join(f"{count:,}" for count in dict.fromkeys([counts[0], counts[-1]]))
         return f"{self.size}; {many} {self.unit} per point"
 
     def shortfall(self, measured: Measured) -> str:
         """Return in what the run is smaller than the paper's; empty if in nothing."""
-        least = min(point.count for point in _points(measured))
+        least = min(point.count for point in points_of(measured))
         fewer = []
         if self.papers_count is not None and least < self.papers_count:
             fewer.append(f"{least:,} of {self.papers_count:,} {self.unit} per point")
         return ", ".join([*fewer, *([measured.smaller] if measured.smaller else [])])
 
 
-def _points(measured: Measured) -> list[Point]:
+def points_of(measured: Measured) -> list[Point]:
+    """Return the points of all curves."""
     return [point for curve in measured.curves.values() for point in curve.values()]

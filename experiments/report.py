@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from experiments.drawing import draw
-from experiments.figure import Curve, Figure, Measured, PaperCurves, Point, Scale
+from experiments.figure import Curve, Figure, Measured, PaperCurves, Point, Scale, points_of
 from experiments.results_page import section
 from lab import paper
 
@@ -20,7 +20,7 @@ _COLUMNS = ("series", "x", "value", "standard_error", "count", "low", "high")
 
 
 class SmallerScaleError(ValueError):
-    """A quick run would replace results at the paper's scale."""
+    """A run would replace results of a larger one."""
 
 
 def folder_of(scale: Scale) -> Path:
@@ -28,9 +28,22 @@ def folder_of(scale: Scale) -> Path:
     return COMMITTED if scale == "paper" else QUICK
 
 
-def require_no_loss(figure: Figure, scale: Scale, folder: Path) -> None:
-    """Raise :class:`SmallerScaleError` if a run would replace a larger one."""
+def require_no_loss(figure: Figure, scale: Scale, folder: Path, seeds: int | None = None) -> None:
+    """Raise :class:`SmallerScaleError` if a run would replace a larger one.
+
+    Parameters
+    ----------
+    seeds
+        How many seeds the run has, if it is told; None for all.
+    """
     kept = _runs(folder).get(figure.name, {}).get("scale")
+    if seeds is not None and kept == scale and figure.unit == "seeds":
+        before = min(point.count for point in points_of(read(figure, folder)))
+        if seeds < before:
+            raise SmallerScaleError(
+                f"{folder} holds {figure.name} with {before} seeds, which a run with {seeds} must "
+                "not replace: choose another --output"
+            )
     if scale == "quick" and kept == "paper":
         raise SmallerScaleError(
             f"{folder} holds {figure.name} at the paper's scale, which a quick run must not "

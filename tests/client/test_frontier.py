@@ -19,7 +19,7 @@ PRIORITIES = np.linspace(2.0, 0.5, 10)
 
 def test_every_way_to_a_frontier_gives_the_same(service_url):
     found = every_way(
-        service_url, "frontier", CHANNELS, weights=WEIGHTS, priorities=PRIORITIES, seed=7
+        service_url, "schedule_frontier", CHANNELS, weights=WEIGHTS, priorities=PRIORITIES, seed=7
     )
     dual = SCHEDULERS["dual_pursuit"]
     problem = Problem(CHANNELS, WEIGHTS, LARGEST, priorities=PRIORITIES)
@@ -36,17 +36,19 @@ def test_every_way_to_a_frontier_gives_the_same(service_url):
 
 def test_options_of_both_clients(service_url):
     for call in CALLERS.values():
-        cut = call(service_url, {}, "frontier", CHANNELS.T, layout="devices_first", min_devices=8)
-        named = call(service_url, {}, "frontier", CHANNELS, device_ids=list("abcdefghij"))
+        cut = call(
+            service_url, {}, "schedule_frontier", CHANNELS.T, layout="devices_first", min_devices=8
+        )
+        named = call(service_url, {}, "schedule_frontier", CHANNELS, device_ids=list("abcdefghij"))
         assert named.points[-1].active_ids == tuple("abcdefghij")
         assert [point.active.size for point in cut] == [8, 9, 10]
         np.testing.assert_array_equal(cut.weights, np.ones(10))
         with pytest.raises(TypeError, match="no option 'gamma_db'"):
-            call(service_url, {}, "frontier", CHANNELS, gamma_db=3.0)
+            call(service_url, {}, "schedule_frontier", CHANNELS, gamma_db=3.0)
         with pytest.raises(ValueError, match="priorities has 9 devices"):
             call(service_url, {}, "schedule", CHANNELS, gamma=1.0, priorities=np.ones(9))
         with pytest.raises(InvalidRequestError, match="priorities"):
-            call(service_url, {}, "frontier", CHANNELS, priorities=-PRIORITIES)
+            call(service_url, {}, "schedule_frontier", CHANNELS, priorities=-PRIORITIES)
         one = call(service_url, {}, "schedule", CHANNELS, gamma=1.0, priorities=PRIORITIES)
         assert one.active.size > 0
 
@@ -100,7 +102,7 @@ def test_the_service_s_recommendation_is_used(service_url):
     ask = next(iter(CALLERS.values()))
     for participation in (None, 0.01, 1e4):
         options = {"weights": WEIGHTS, "participation": participation}
-        frontier = ask(service_url, {}, "frontier", CHANNELS, **options)
+        frontier = ask(service_url, {}, "schedule_frontier", CHANNELS, **options)
         assert frontier.best() is frontier.points[frontier.recommended]
         assert frontier.best() is frontier.best(participation or 30.0)
     assert dataclasses.replace(FRONTIER, recommended=0).best().active.size == 1

@@ -11,3 +11,26 @@ The modules follow the path of a round::
 
 ``python -m airsched_client.federated --help`` runs it from the command line.
 """
+
+from airsched_client._retry import Patience
+from airsched_client.federated.channels import Channels, NetworkParameters
+from airsched_client.federated.experiment import Experiment, Record, Run
+from airsched_client.federated.loop import compare
+from airsched_client.federated.partition import PartitionParameters, partition
+from airsched_client.federated.tasks import Evaluation, Task
+from airsched_client.federated.traces import Trace
+
+__all__ = [
+    "Channels",
+    "Evaluation",
+    "Experiment",
+    "NetworkParameters",
+    "PartitionParameters",
+    "Patience",
+    "Record",
+    "Run",
+    "Task",
+    "Trace",
+    "compare",
+    "partition",
+]

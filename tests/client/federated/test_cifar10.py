@@ -110,7 +110,7 @@ def test_statistics_belong_to_the_mean_of_the_weights(learning):
     task, setting = learning
     model, done = task.initial(np.random.default_rng(0)), []
     for _ in range(3):
-        model, record = setting.round(Run(PERFECT, None, 1), model, done, None, None)
+        model, record = setting.round(Run(PERFECT, None, 1), model, done, None)
         done.append(record)
     # Estimated anew as torch does, over batches of all training images.
     network = _network(0.125)

@@ -11,7 +11,14 @@ import httpx
 import numpy as np
 import pytest
 
-from airsched_client import InvalidRequestError, Patience, SchedulerClient, ServiceDownError, _retry
+from airsched_client import (
+    InvalidRequestError,
+    Patience,
+    SchedulerClient,
+    ServiceDownError,
+    _retry,
+)
+from airsched_client import client as client_module
 from airsched_client.federated.__main__ import main
 from airsched_client.federated.channels import Network, NetworkParameters
 from airsched_client.federated.checkpoint import Results, read_records
@@ -440,8 +447,8 @@ def test_waits_while_the_service_is_down(service_url, scheduler, tmp_path, manne
     def on_round(record):
         transport.down = True
 
-    monkeypatch.setattr(client, "sleep", sleep)
-    monkeypatch.setattr(client, "monotonic", lambda: 0.0)
+    monkeypatch.setattr(client_module, "sleep", sleep)
+    monkeypatch.setattr(client_module, "monotonic", lambda: 0.0)
     patience = Patience(tell=told.append)
     with SchedulerClient(service_url, retries=0, transport=transport) as fragile:
         compare(ONE, fragile, tmp_path / "waited", patience=patience, on_round=on_round)
@@ -462,8 +469,8 @@ def test_stops_when_the_service_stays_down_and_loses_nothing(
         transport.down = record.round == 1
 
     with SchedulerClient(service_url, retries=0, transport=transport) as fragile:
-        monkeypatch.setattr(client, "sleep", slept.append)
-        monkeypatch.setattr(client, "monotonic", lambda: sum(slept))
+        monkeypatch.setattr(client_module, "sleep", slept.append)
+        monkeypatch.setattr(client_module, "monotonic", lambda: sum(slept))
         patience = Patience(total=60.0)
         with pytest.raises(ServiceDownError, match=r"down for 60 s.*127\.0\.0\.1"):
             compare(ONE, fragile, tmp_path / "left", patience=patience, on_round=on_round)
@@ -485,7 +492,7 @@ def test_the_command_says_how_to_go_on(capsys, tmp_path):
 def test_an_invalid_request_is_not_repeated(scheduler, tmp_path, monkeypatch):
     experiment = Experiment(policies=("no_such",), network=SMALL.network, samples=120)
     slept = []
-    monkeypatch.setattr(client, "sleep", slept.append)
+    monkeypatch.setattr(client_module, "sleep", slept.append)
     with pytest.raises(InvalidRequestError, match="algorithm"):
         compare(experiment, scheduler, tmp_path)
     assert slept == []

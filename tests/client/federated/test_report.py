@@ -8,12 +8,18 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from airsched_client.federated.__main__ import main
 from airsched_client.federated.experiment import Record
-from airsched_client.federated.report import draw, markdown
+from airsched_client.federated.palette import COLORS, color_of
+from airsched_client.federated.report import _accuracy, _by_round, draw, markdown
+from airsched_client.federated.statistics import mean_of
 from airsched_client.federated.summary import summarise
+from experiments.figure import Point
+from experiments.series import AUTO, BIDIRECTIONAL, DUAL_PURSUIT, PERFECT, SDR_PREFIX
+from experiments.summary import mean
 
 
 def record(policy, gamma_db, seed, number, active, error, accuracy, loss=0.5):
@@ -36,24 +42,24 @@ RECORDS = [
 
 def test_summary_is_as_defined():
     perfect, sdr = summarise(RECORDS)
-    assert perfect.efficiency == 1
+    assert perfect.efficiency.value == 1
     assert perfect.error is None
     assert (sdr.policy, sdr.gamma_db, sdr.seeds) == ("sdr", 3.0, 2)
-    assert sdr.accuracy == pytest.approx(0.65)
+    assert sdr.accuracy.value == pytest.approx(0.65)
     # Two values 0.5 apart: deviation 0.5/√2, standard error 0.25.
-    assert sdr.accuracy_error == pytest.approx(0.25)
+    assert sdr.accuracy.error == pytest.approx(0.25)
     assert sdr.loss == pytest.approx(1.5)
     assert sdr.active == pytest.approx(1.5)
     assert sdr.error == pytest.approx(2.0)
     # Ratios on the same seed, then the mean of 0.5 and 0.9.
-    assert sdr.efficiency == pytest.approx(0.7)
-    assert sdr.efficiency_error == pytest.approx(0.2)
+    assert sdr.efficiency.value == pytest.approx(0.7)
+    assert sdr.efficiency.error == pytest.approx(0.2)
 
 
 def test_another_policy_can_be_the_perfect_one():
     renamed = [replace(r, policy="fedavg") if r.policy == "perfect" else r for r in RECORDS]
     plain, sdr = summarise(renamed, perfect="fedavg")
-    assert (plain.policy, plain.efficiency, plain.difference) == ("fedavg", 1, None)
+    assert (plain.policy, plain.efficiency.value, plain.difference) == ("fedavg", 1, None)
     assert sdr == summarise(RECORDS)[1]
 
 
@@ -61,7 +67,7 @@ def test_summary_without_reference_or_with_overflow():
     (alone,) = summarise([record("sdr", 3.0, 0, 0, 1, 1.0, 0.5, loss=None)])
     assert alone.efficiency is None
     assert alone.loss is None
-    assert alone.accuracy_error == 0
+    assert np.isnan(alone.accuracy.error)
     assert summarise([]) == []
     assert "overflow" in markdown([alone])
 
@@ -69,7 +75,7 @@ def test_summary_without_reference_or_with_overflow():
 def test_unfinished_runs_do_not_count():
     summaries = summarise(RECORDS[:-1])
     assert [summary.seeds for summary in summaries] == [2, 1]
-    assert summaries[1].accuracy == pytest.approx(0.4)
+    assert summaries[1].accuracy.value == pytest.approx(0.4)
 
 
 def test_markdown_has_a_row_for_each():
@@ -89,10 +95,10 @@ def test_differences_are_on_the_same_seeds_and_tolerance():
     perfect, sdr, random, auto = summarise(more)
     assert perfect.difference is sdr.difference is None
     # -0.3 and -0.1: they vary less than the accuracies do.
-    assert random.difference == pytest.approx(-0.2)
-    assert random.difference_error == pytest.approx(0.1)
-    assert auto.difference == pytest.approx(0.05)
-    assert auto.difference_error == pytest.approx(0.05)
+    assert random.difference.value == pytest.approx(-0.2)
+    assert random.difference.error == pytest.approx(0.1)
+    assert auto.difference.value == pytest.approx(0.05)
+    assert auto.difference.error == pytest.approx(0.05)
     assert "| -0.200 ± 0.100 |" in markdown([random])
     # With several tolerances there is no single one to compare auto with.
     more += [record("sdr", 9.0, seed, 1, 1, 1.0, 0.5) for seed in (0, 1)]
@@ -127,6 +133,29 @@ def test_every_leaves_out_what_takes_fewer_devices(service_url, tmp_path, capsys
     arguments = ["--url", service_url, "--output", str(tmp_path), "--rounds", "1", "--epochs", "1"]
     assert main([*arguments, "--devices", "13", "--policies", "every"]) == 0
     assert "without exhaustive" in capsys.readouterr().out
+
+
+def test_tables_and_pictures_have_one_standard_error():
+    """That of the mean, with n − 1: 0.4 and 0.9 are 0.25 from their mean on either side."""
+    sdr = [each for each in RECORDS if each.policy == "sdr"]
+    means, low, high = _by_round(sdr, _accuracy)
+    assert means[1] == pytest.approx(0.65)
+    assert (high - low)[1] / 2 == pytest.approx(0.25)
+    assert summarise(RECORDS)[1].accuracy == pytest.approx((0.65, 0.25))
+    assert mean([0.4, 0.9]) == Point(*mean_of([0.4, 0.9]), 2)
+
+
+def test_one_seed_has_no_error():
+    (alone,) = summarise([record("sdr", 3.0, 0, 0, 1, 1.0, 0.5)])
+    assert "| 0.500 |" in markdown([alone])
+
+
+def test_a_policy_has_one_colour_everywhere():
+    for each in (AUTO, PERFECT, DUAL_PURSUIT, BIDIRECTIONAL, SDR_PREFIX):
+        assert each.color == color_of(each.name)
+    assert color_of("dual_pursuit:priorities=age") == COLORS["dual_pursuit"]
+    drawn = [color for name, color in COLORS.items() if name not in ("fedavg", "optimal")]
+    assert len(set(drawn)) == len(drawn)
 
 
 def is_alive(group):

@@ -30,6 +30,8 @@ from numpy.typing import NDArray
 from airsched_client.federated.channels import Channels
 from airsched_client.federated.traces.npz import read_arrays
 
+__all__ = ["Trace", "gains"]
+
 Complex = NDArray[np.complex128]
 Real = NDArray[np.float64]
 
