@@ -58,7 +58,8 @@ class Connection:
             than the call's own ``deadline_ms``.
         """
         if timeout is None:
-            timeout = max(self.timeout, call.deadline + DEADLINE_MARGIN)
+            longer = call.deadline + DEADLINE_MARGIN if call.deadline else 0.0
+            timeout = max(self.timeout, longer)
         request_id = {"X-Request-ID": uuid4().hex}
         return {
             **call.request,

@@ -64,23 +64,26 @@ def remarks(measured: Measured, papers: PaperCurves) -> list[str]:
     same = max(
         abs(point.value) for point in measured.paired[BIDIRECTIONAL, MATCHING_PURSUIT].values()
     )
+    same_numbers = ", ".join(dict.fromkeys(f"{y:g}" for x, y in theirs.items() if x >= 5))
+    above = [x for x, y in theirs.items() if y > papers["dc"].get(x, y)]
+    above_dc = ", ".join(f"{x:g} dB they are above its dc ({papers['dc'][x]:g})" for x in above)
+    usual_delta = MATCHING_PURSUIT.arguments["delta"]
     delta_5 = max(paper.curves("active_vs_delta")["gamma_5_db"].values())
     return [
         f"- **Matching pursuit**: the paper gives no δ here. *{FITTED.label}* was fitted to its "
         "curve, the closest of twelve values from 0.01 to 0.7. Even so it is more than 0.3 off at "
         f"{far or 'no γ'}.",
-        f"- δ = 0.1, small as the paper advises, gives {small[-4]:.2f} at −4 dB (the paper has "
-        f"{theirs[-4]:g}) but {small[-7]:.2f} at −7 dB ({theirs[-7]:g}) and {small[-1]:.2f} at "
-        f"−1 dB ({theirs[-1]:g}).",
+        f"- δ = {SMALL.arguments['delta']:g}, small as the paper advises, gives {small[-4]:.2f} at "
+        f"−4 dB (the paper has {theirs[-4]:g}) but {small[-7]:.2f} at −7 dB ({theirs[-7]:g}) and "
+        f"{small[-1]:.2f} at −1 dB ({theirs[-1]:g}).",
         f"- At −10 dB Algorithm 1 serves {usual[-10].value:.2f} devices: on many channels nobody "
         "can be served. The paper plots 1 for three of its curves, as if the last device always "
         "could.",
         f"- At 5 dB the paper's {theirs[5]:g} is above every δ of its own `active_vs_delta`, whose "
         f"maximum is {delta_5:.2f}. From there on its two pursuit curves are the same round "
-        "numbers (17.5, 19, 19.6, 20), and at 14 dB they are above its dc (19.9), which is nowhere "
-        "else below them.",
+        f"numbers ({same_numbers}), and at {above_dc}, which is nowhere else below them.",
         "- **Bidirectional search**: the paper's points from −7 to 2 dB are within "
-        f"{backward.size:.2f} of our *backward* search with δ = 0.55. On the "
+        f"{backward.size:.2f} of our *backward* search with δ = {usual_delta:g}. On the "
         f"same channels with the same δ the two searches differ by at most {same:.3f} on average: "
         "what the paper plots as the gain of the extension may be that of another δ.",
         "- **dc**: ours, solved to 10⁻³, serves more than the paper's, which has probably not "

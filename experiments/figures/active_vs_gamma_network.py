@@ -51,13 +51,16 @@ def remarks(measured: Measured, papers: PaperCurves) -> list[str]:
         largest_difference(measured.curves[each], papers[str(_SERIES[each])])
         for each in (SMALL, MATCHING_PURSUIT, DC)
     )
+    small_delta, usual_delta = (
+        f"δ = {each.arguments['delta']:g}" for each in (SMALL, MATCHING_PURSUIT)
+    )
     return [
         f"The γ axis is the paper's; our runs are at γ + {SHIFT_DB:g} dB. The paper does not give "
         "the scale of its weights φ, and γ has a meaning only relative to it: ours have mean one. "
         "The shift was fitted to the paper's matching pursuit, of 6, 6.5, 7, 7.5 and 8 dB.",
-        f"- **Matching pursuit**: with δ = 0.1, small as the paper advises, it is then within "
+        f"- **Matching pursuit**: with {small_delta}, small as the paper advises, it is within "
         f"{small.size:.2f} devices of the paper at every γ ({small.where('γ')}); with the "
-        f"service's default, δ = 0.55, within {usual.size:.2f} ({usual.where('γ')}).",
+        f"service's default, {usual_delta}, within {usual.size:.2f} ({usual.where('γ')}).",
         f"- **dc** differs by up to {dc.size:.2f} ({dc.where('γ')}): as on iid channels, the "
         "paper's has probably not converged.",
         "- **sdr**, solved to convergence and read either way, serves more than the paper's.",

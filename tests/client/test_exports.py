@@ -29,7 +29,7 @@ def test_a_public_package_names_what_it_exports(name):
         for each, value in vars(package).items()
         if not each.startswith("_")
         and (inspect.isclass(value) or inspect.isfunction(value))
-        and value.__module__.startswith("airsched_client")
+        and value.__module__ == name
     }
     assert own <= set(exported)
 

@@ -1,5 +1,6 @@
 """What becomes of a figure's numbers: RESULTS.md, files and pictures."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -154,6 +155,40 @@ def test_a_quick_run_never_replaces_the_papers_scale(tmp_path, capsys):
     # Wrapped to the width of the terminal.
     assert "must not replace" in " ".join(capsys.readouterr().err.split())
     assert (tmp_path / "results" / f"{SMALL.name}.csv").read_bytes() == before
+
+
+def test_fewer_seeds_never_replace_more(tmp_path, capsys):
+    report.keep(SMALL, MEASURED, "paper", tmp_path)
+    report.require_no_loss(SMALL, "paper", tmp_path, 4)
+    report.require_no_loss(SMALL, "paper", tmp_path)
+    with pytest.raises(report.SmallerScaleError, match="with 4 seeds, which a run with 2"):
+        report.require_no_loss(SMALL, "paper", tmp_path, 2)
+
+
+def test_remarks_are_written_from_the_points():
+    """No number of the paper's is in the code: with other points, the remarks have others."""
+    figure = FIGURES["active_vs_gamma_iid"]
+    measured = report.read(figure, report.COMMITTED)
+    papers = report.papers_of(figure)
+    text = " ".join(figure.remarks(measured, papers))
+    pursuit = papers["matching_pursuit"]
+    round_numbers = dict.fromkeys(f"{value:g}" for x, value in pursuit.items() if x >= 5)
+    assert f"({', '.join(round_numbers)})" in text
+    other = {name: {x: y + 100.0 for x, y in curve.items()} for name, curve in papers.items()}
+    shifted = ", ".join(f"{float(value) + 100:g}" for value in round_numbers)
+    changed = " ".join(figure.remarks(measured, other))
+    assert f"({shifted})" in changed
+    assert f"dc ({papers['dc'][14.0] + 100:g})" in changed
+
+
+def test_results_are_written_once_per_run(tmp_path, monkeypatch):
+    written_to = []
+    monkeypatch.setattr(report, "write", lambda figures, folder: written_to.append(folder))
+    monkeypatch.setattr("experiments.__main__._redraw", lambda *_: None)
+    two = {name: replace(SMALL, measure=lambda scale, runner: MEASURED) for name in ("a", "b")}
+    monkeypatch.setattr("experiments.__main__.FIGURES", two)
+    assert main(["--output", str(tmp_path), "--cache", str(tmp_path / "cache")]) == 0
+    assert written_to == [tmp_path]
 
 
 def test_points_of_an_unknown_series_are_refused(tmp_path):

@@ -38,6 +38,12 @@ MUTANTS = [
         ),
         ("repeats once too often", "repeats < self.limit", "repeats <= self.limit"),
         ("a slow connection is final", "httpx.ConnectTimeout, httpx.R", "httpx.R"),
+        (
+            "waits for longer than it may",
+            "seconds = min(backoff(failure, repeats), left)",
+            "seconds = backoff(failure, repeats)",
+            f"{_LOOP}::test_stops_when_the_service_stays_down_and_loses_nothing",
+        ),
     ),
     *mutants(
         f"{_FEDERATED}/loop.py",
@@ -78,15 +84,6 @@ MUTANTS = [
             "unfinished rounds count",
             "self._lines_file.read_text().splitlines()[:count]",
             "self._lines_file.read_text().splitlines()",
-        ),
-    ),
-    *mutants(
-        f"{_FEDERATED}/waiting.py",
-        f"{_LOOP}::test_stops_when_the_service_stays_down_and_loses_nothing",
-        (
-            "waits for longer than it may",
-            "seconds = min(backoff(error, repeats), left)",
-            "seconds = backoff(error, repeats)",
         ),
     ),
 ]

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from airsched_client import (
+    AnswerTimeoutError,
+    DeadlineError,
     InvalidRequestError,
     Patience,
     SchedulerClient,
@@ -433,15 +435,19 @@ WAYS_TO_BE_DOWN = {
 """And the seconds that the service asks to wait for."""
 
 
+SLOW = ("silent", "slow gateway", "late")
+
+
 @pytest.mark.parametrize("manner", WAYS_TO_BE_DOWN)
 def test_waits_while_the_service_is_down(service_url, scheduler, tmp_path, manner, monkeypatch):
     monkeypatch.setattr(_retry, "uniform", lambda low, high: high)
     compare(ONE, scheduler, tmp_path / "undisturbed")
     transport, slept, told = Fragile(manner), [], []
+    times = 2 if manner in SLOW else 5
 
     def sleep(seconds):
         slept.append(seconds)
-        if len(slept) % 5 == 0:
+        if len(slept) % times == 0:
             transport.down = False
 
     def on_round(record):
@@ -455,8 +461,24 @@ def test_waits_while_the_service_is_down(service_url, scheduler, tmp_path, manne
     assert_same(tmp_path / "undisturbed", tmp_path / "waited")
     # Down before each of three rounds: the client's back-off, after what the service asks for.
     asked = WAYS_TO_BE_DOWN[manner]
-    assert slept == pytest.approx(3 * [asked + wait for wait in (0.1, 0.2, 0.4, 0.8, 1.6)])
+    waits = (0.1, 0.2, 0.4, 0.8, 1.6)[:times]
+    assert slept == pytest.approx(3 * [asked + wait for wait in waits])
     assert len(told) == len(slept)
+
+
+@pytest.mark.parametrize("manner", SLOW)
+def test_a_request_that_is_too_slow_is_not_repeated_for_minutes(service_url, manner, monkeypatch):
+    """The same request fails again: two repeats, and then the loop ends."""
+    transport, slept = Fragile(manner), []
+    transport.down = True
+    monkeypatch.setattr(client_module, "sleep", slept.append)
+    patience, failures = Patience(600.0), (AnswerTimeoutError, DeadlineError)
+    with (
+        SchedulerClient(service_url, retries=patience, transport=transport) as slow,
+        pytest.raises(failures),
+    ):
+        slow.schedule(np.ones((2, 3)), gamma=1)
+    assert len(slept) == 2
 
 
 def test_stops_when_the_service_stays_down_and_loses_nothing(
