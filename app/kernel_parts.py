@@ -11,6 +11,7 @@ import numpy as np
 from app.scheduling import (
     IRS_SCHEDULERS,
     SCHEDULERS,
+    AnyProblem,
     Context,
     IrsProblem,
     Pace,
@@ -30,7 +31,7 @@ SMALL = Problem(np.array([[1.0, 0.2j], [0.3, 1.0]]), np.ones(2), gamma=1.0)
 """A round with two devices."""
 
 _SMALL_IRS = IrsProblem(SMALL.channels, SMALL.channels, SMALL.channels, SMALL.weights, gamma=1.0)
-_START = Context(warm_start=np.ones(2, np.complex128))
+_START = np.ones(2, np.complex128)
 
 FORMULAS, BOUND, FRONTIER = "formulas", "bound", "frontier"
 DEFAULT = "matching_pursuit"
@@ -70,7 +71,7 @@ def _parts() -> Iterator[Part]:
     frontier = SolveSpec(dual_pursuit, dual_pursuit.parameters())
     yield Part(FORMULAS, _use_formulas)
     # With nothing known, so that it has to search.
-    yield Part(BOUND, lambda: prove(SMALL, 0, _START.stop))
+    yield Part(BOUND, lambda: prove(SMALL, 0, np.zeros(1, np.bool_)))
     yield Part(FRONTIER, lambda: find_frontier(SMALL, frontier), dual_pursuit.pace)
     for problem in (SMALL, _SMALL_IRS):
         for scheduler in schedulers_of(problem).values():
@@ -88,15 +89,21 @@ def _use_formulas() -> None:
     solve_specified(SMALL, SolveSpec(given, Parameters(), coordination="mmse", polish=True))
 
 
-def _user(problem: Problem | IrsProblem, scheduler: Scheduler) -> Callable[[], None]:
+def _user(problem: AnyProblem, scheduler: Scheduler) -> Callable[[], None]:
     def use() -> None:
         for parameters in scheduler.variants():
             if name_of(scheduler) == DEFAULT:
                 # Its search alone: the rest is compiled at the same time.
-                scheduler.select(problem, parameters, _START)
+                scheduler.select(problem, parameters, Context(warm_start=_START))
             else:
-                name, options = scheduler.name, {"coordination": "mmse", "polish": True}
-                solve(problem, name, parameters, _START, **options)
+                solve(
+                    problem,
+                    scheduler.name,
+                    parameters,
+                    warm_start=_START,
+                    coordination="mmse",
+                    polish=True,
+                )
 
     return use
 

@@ -12,7 +12,6 @@ from rich.table import Table
 
 from app.execution.executor import LOOP_SECONDS
 from app.scheduling import SCHEDULERS, SolveSpec, solve_specified
-from app.scheduling.effort import longest_seconds
 from benchmarks import load
 from benchmarks.service import MSGPACK, running_server, schedule_body, solve_milliseconds
 from benchmarks.slowest import slowest
@@ -84,8 +83,8 @@ def _cells(client: httpx.Client, algorithm: str, antennas: int, devices: int) ->
             ]
         kernel += _kernel_milliseconds(algorithm, antennas, devices)
         rested += _kernel_milliseconds(algorithm, antennas, devices, PAUSE_SECONDS)
-    parameters = SCHEDULERS[algorithm].parameters()
-    longest = longest_seconds(parameters, antennas, devices)
+    scheduler = SCHEDULERS[algorithm]
+    longest = scheduler.longest_seconds(scheduler.parameters(), antennas, devices)
     return (
         algorithm,
         f"{devices} / {antennas}",

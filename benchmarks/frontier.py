@@ -18,7 +18,7 @@ from rich.progress import track
 from rich.table import Table
 
 from app.compilation import compile_kernels
-from app.scheduling import SCHEDULERS, Context, Frontier, Problem, SolveSpec, find_frontier, solve
+from app.scheduling import SCHEDULERS, Frontier, Problem, SolveSpec, find_frontier, solve
 from app.scheduling.problem import LARGEST
 from app.scheduling.types import RealArray
 from lab.problems import iid_problems, network_problems
@@ -54,10 +54,9 @@ def _row(name: str, problems: list[Problem]) -> list[str]:
     for seed, problem in enumerate(track(problems, name, transient=True)):
         elapsed, found = _timed(partial(frontier_of, problem, seed))
         own.append(elapsed)
-        context = Context(seed)
-        single.append(_timed(partial(solve, problem, "dual_pursuit", context=context))[0])
+        single.append(_timed(partial(solve, problem, "dual_pursuit", seed=seed))[0])
         for point, schedule in found.points:
-            alone = solve(point, "dual_pursuit", context=context)
+            alone = solve(point, "dual_pursuit", seed=seed)
             more += alone.active.size > schedule.active.size
             same += alone.active.size == schedule.active.size
             fewer += alone.active.size < schedule.active.size

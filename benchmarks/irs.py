@@ -13,7 +13,7 @@ from rich.progress import Progress, track
 from rich.table import Table
 
 from app.compilation import compile_kernels
-from app.scheduling import Context, IrsProblem, Parameters, solve
+from app.scheduling import IrsProblem, Parameters, solve
 from app.scheduling.irs.phases import POLICIES, PhaseUpdate
 from app.scheduling.irs.schedulers.matching_pursuit import IrsMatchingPursuitParameters
 from app.scheduling.irs.schedulers.untuned import UntunedParameters
@@ -88,7 +88,7 @@ def selection() -> None:
                         if name == "dc" and elements != DC_ELEMENTS:
                             continue
                         begun = time.perf_counter()
-                        found = solve(problem, name, parameters, Context(seed))
+                        found = solve(problem, name, parameters, seed=seed)
                         seconds.setdefault(label, []).append(time.perf_counter() - begun)
                         size = found.active.size
                         sizes.setdefault((elements, gamma_db, label), []).append(size)

@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def _default(problem: IrsProblem, seed: int) -> int:
-    return solve(problem, "dual_pursuit", context=Context(seed)).active.size
+    return solve(problem, "dual_pursuit", seed=seed).active.size
 
 
 def _few(problem: IrsProblem, seed: int) -> int:

@@ -14,7 +14,7 @@ from rich.progress import track
 from rich.table import Table
 
 from app.compilation import compile_kernels
-from app.scheduling import Context, Parameters, Problem, solve
+from app.scheduling import Parameters, Problem, solve
 from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters
 from app.scheduling.types import RealArray
 from lab.channels import iid_channels
@@ -35,7 +35,7 @@ def _solver(
 ) -> Callable[[Problem, int], float]:
     def run(problem: Problem, seed: int) -> float:
         asked = replace(problem, priorities=None) if counting else problem
-        return float(problem.values[solve(asked, name, parameters, Context(seed)).active].sum())
+        return float(problem.values[solve(asked, name, parameters, seed=seed).active].sum())
 
     return run
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from app.execution.executor import LOOP_SECONDS
 from app.scheduling import SCHEDULERS, Problem, SolveSpec, solve_specified
-from app.scheduling.effort import longest_seconds
 from app.scheduling.types import ComplexArray
 from lab.channels import iid_channels, random_unitary
 
@@ -27,7 +26,7 @@ def slowest(algorithm: str, seconds: float, seed: int) -> tuple[int, float, floa
     while time.monotonic() < over:
         antennas, devices = int(2 ** rng.uniform(0, 7)), int(2 ** rng.uniform(0, 9))
         parameters = scheduler.parameters(**_parameters(rng, algorithm))
-        estimate = longest_seconds(parameters, antennas, devices)
+        estimate = scheduler.longest_seconds(parameters, antennas, devices)
         if estimate > LOOP_SECONDS:
             continue
         problem = _problem(rng, antennas, devices)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from threadpoolctl import threadpool_limits
 
 from app.kernel_parts import SMALL
-from app.scheduling import SCHEDULERS, Context, Parameters, Problem, solve
+from app.scheduling import SCHEDULERS, Parameters, Problem, solve
 from app.scheduling.stopping import flag_after
 from lab.problems import iid_problems, network_problems, umi_problems
 
@@ -57,7 +57,7 @@ def count_proven(
     found = []
     for problem in _problems(model, count, antennas, devices, gamma_db, seed):
         with flag_after(PROOF_SECONDS) as stop:
-            schedule = solve(problem, algorithm, made, Context(stop=stop), bound=True)
+            schedule = solve(problem, algorithm, made, stop, bound=True)
         assert schedule.upper_bound is not None
         found.append((int(schedule.active.size), schedule.upper_bound))
     return found

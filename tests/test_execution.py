@@ -16,7 +16,6 @@ from app.main import create_app
 from app.scheduling import (
     IRS_SCHEDULERS,
     SCHEDULERS,
-    Context,
     DeadlineExceededError,
     IrsProblem,
     Problem,
@@ -205,7 +204,7 @@ async def test_a_batch_is_solved_in_order_as_each_alone(algorithm, count):
     executor.close()
     assert len(found) == count
     for problem, schedule in zip(BATCH, found, strict=False):
-        expected = solve(problem, algorithm, context=Context(seed=3))
+        expected = solve(problem, algorithm, seed=3)
         np.testing.assert_array_equal(schedule.active, expected.active)
         np.testing.assert_array_equal(schedule.receiver, expected.receiver)
 

@@ -7,7 +7,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from app.compilation import compile_kernels
-from app.scheduling import Context, kernels, schedulers_of, solve
+from app.scheduling import kernels, schedulers_of, solve
 from lab.problems import random_irs_problem, random_problem
 
 
@@ -32,6 +32,6 @@ def test_no_request_waits_for_a_compiler():
             for name, scheduler in schedulers_of(problem).items():
                 for parameters in scheduler.variants():
                     solve(problem, name, parameters)
-                    context = Context(1, warm_start=start)
-                    solve(problem, name, parameters, context, coordination="mmse", polish=True)
+                    options = {"coordination": "mmse", "polish": True}
+                    solve(problem, name, parameters, seed=1, warm_start=start, **options)
     assert compiled_signatures() == before

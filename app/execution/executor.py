@@ -1,7 +1,7 @@
 """Where a solve runs, with a deadline: here and now, in a thread, or in a process of its own.
 
 - Short solves run on the event loop, without a hop to a thread and back: those that cannot hold it
-  for longer than :data:`LOOP_SECONDS`, by the estimate of :mod:`app.scheduling.effort`.
+  for longer than :data:`LOOP_SECONDS`, by the estimate of their scheduler.
 - Longer ones that look at their stop flag run in threads: compiled, without the interpreter lock.
 - Slow ones run in processes, which are killed when nobody waits any more: at the deadline, and when
   the client has gone. However slow they are, they hold no thread that others need, and no lock.
@@ -27,17 +27,15 @@ from app import metrics
 from app.execution.lane import GRACE_SECONDS, Gone, Lane, Work
 from app.execution.processes import NICENESS, Job, Workers
 from app.scheduling import (
+    AnyProblem,
     DeadlineExceededError,
     Frontier,
-    IrsProblem,
-    Problem,
     Schedule,
     SolveSpec,
     find_frontier,
     solve_specified,
     with_bound,
 )
-from app.scheduling.effort import longest_seconds
 from app.scheduling.stopping import flag_after
 from app.scheduling.types import MaskArray
 
@@ -74,7 +72,7 @@ class Executor:
 
     async def solve(
         self,
-        problems: Sequence[Problem | IrsProblem],
+        problems: Sequence[AnyProblem],
         spec: SolveSpec,
         deadline_seconds: float,
         gone: Gone | None = None,
@@ -97,6 +95,7 @@ class Executor:
         WorkerDiedError
             The solver process died.
         """
+        spec.require_suited(problems[0])
         lane = self._lane(problems, spec)
         if lane is None:
             started = time.perf_counter()
@@ -104,7 +103,6 @@ class Executor:
             if time.perf_counter() - started > deadline_seconds:
                 raise DeadlineExceededError
             return schedules
-        spec.require_suited(problems[0])
         share = -(-len(problems) // self._shares)
         until = time.monotonic() + deadline_seconds - GRACE_SECONDS
         runs = []
@@ -117,7 +115,7 @@ class Executor:
 
     async def frontier(
         self,
-        problem: Problem | IrsProblem,
+        problem: AnyProblem,
         spec: SolveSpec,
         min_devices: int,
         deadline_seconds: float,
@@ -136,18 +134,19 @@ class Executor:
         finally:
             timer.cancel()
 
-    def _lane(self, problems: Sequence[Problem | IrsProblem], spec: SolveSpec) -> Lane | None:
+    def _lane(self, problems: Sequence[AnyProblem], spec: SolveSpec) -> Lane | None:
         """Return where ``problems`` of one size are solved; None for here and now."""
         first = problems[0]
-        if isinstance(first, Problem) and not spec.polish and not spec.bound:
-            each = longest_seconds(spec.parameters, first.antennas, first.devices)
+        if not spec.polish and not spec.bound:
+            size = (first.antennas, first.devices)
+            each = spec.scheduler.longest_seconds(spec.parameters, *size)
             if len(problems) * each <= self.loop_seconds:
                 return None
         return self._processes if spec.scheduler.pace == "slow" else self._threads
 
     def _work(
         self,
-        problems: Sequence[Problem | IrsProblem],
+        problems: Sequence[AnyProblem],
         spec: SolveSpec,
         until: float,
         client: str,
@@ -189,7 +188,7 @@ def be_nice() -> None:
 
 
 def _solve_each(
-    problems: Sequence[Problem | IrsProblem], spec: SolveSpec, stop: MaskArray | None = None
+    problems: Sequence[AnyProblem], spec: SolveSpec, stop: MaskArray | None = None
 ) -> Schedules:
     if not spec.bound:
         return [solve_specified(problem, spec, stop) for problem in problems]
@@ -201,9 +200,7 @@ def _solve_each(
     ]
 
 
-def _solve_until(
-    problems: Sequence[Problem | IrsProblem], spec: SolveSpec, until: float
-) -> Schedules:
+def _solve_until(problems: Sequence[AnyProblem], spec: SolveSpec, until: float) -> Schedules:
     """Solve in a process of its own; end the proof of a bound before the process is killed."""
     if not spec.bound:
         return _solve_each(problems, spec)

@@ -1,11 +1,11 @@
 """The pure core: a problem goes in, a verified schedule comes out. It knows nothing of the web."""
 
-from app.scheduling.coordination import Method
 from app.scheduling.frontier import Frontier, find_frontier
 from app.scheduling.irs.problem import IrsProblem
-from app.scheduling.problem import InvalidProblemError, Problem
-from app.scheduling.registry import IRS_SCHEDULERS, SCHEDULERS, schedulers_of
-from app.scheduling.schedule import Schedule, VerificationError, verify
+from app.scheduling.kind import Kind
+from app.scheduling.problem import AnyProblem, InvalidProblemError, Problem
+from app.scheduling.registry import IRS_SCHEDULERS, KINDS, SCHEDULERS, kind_of, schedulers_of
+from app.scheduling.schedule import Method, Schedule
 from app.scheduling.scheduler import (
     Context,
     DeadlineExceededError,
@@ -14,18 +14,22 @@ from app.scheduling.scheduler import (
     Parameters,
     Scheduler,
 )
-from app.scheduling.solver import solve, solve_specified, with_bound
+from app.scheduling.solver import solve, solve_specified, verify, with_bound
 from app.scheduling.spec import SolveSpec
+from app.scheduling.verification import VerificationError
 
 __all__ = [
     "IRS_SCHEDULERS",
+    "KINDS",
     "SCHEDULERS",
+    "AnyProblem",
     "Context",
     "DeadlineExceededError",
     "Frontier",
     "InvalidParameterError",
     "InvalidProblemError",
     "IrsProblem",
+    "Kind",
     "Method",
     "Pace",
     "Parameters",
@@ -35,6 +39,7 @@ __all__ = [
     "SolveSpec",
     "VerificationError",
     "find_frontier",
+    "kind_of",
     "schedulers_of",
     "solve",
     "solve_specified",

@@ -25,14 +25,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app.scheduling.kernels.dual.search import dual_pursuit
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE
 from app.scheduling.kernels.proof.node_bound import HALF
 from app.scheduling.kernels.proof.node_relaxation import relax
 from app.scheduling.kernels.proof.node_search import FOUND, LIMIT, NONE, PRECISION, search
 from app.scheduling.kernels.proof.reach import UNIT_ROUNDOFF, pairwise_reach
 from app.scheduling.problem import Problem
-from app.scheduling.scheduler import Context, Stopped
+from app.scheduling.pursuit import pursue as pursue_value
+from app.scheduling.schedule import Stopped
+from app.scheduling.scheduler import Context
 from app.scheduling.stopping import flag_after
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
@@ -42,8 +43,6 @@ STRONG = 1e6
 MOST_DEVICES = 256
 """Beyond this many devices, those that can be served alone are the bound: steps take too long."""
 
-_STARTS = 5
-_SEED_BITS = (1 << 64) - 1
 _NEVER = np.zeros(1, np.bool_)
 
 
@@ -70,18 +69,8 @@ class Proof(NamedTuple):
 
 def pursue(problem: Problem, context: Context) -> tuple[ComplexArray, int]:
     """Return a unit receiver found by dual pursuit, and how many devices it serves; 0 if none."""
-    # A copy, because the kernel is compiled for writable arrays.
-    given = np.zeros(0, np.complex128) if context.warm_start is None else context.warm_start.copy()
-    receiver, found, _ = dual_pursuit(
-        problem.channels,
-        np.sqrt(problem.required_gains),
-        # A bound counts devices.
-        np.ones(problem.devices),
-        given,
-        _STARTS,
-        np.uint64(context.seed & _SEED_BITS),
-        context.stop,
-    )
+    # A bound counts devices.
+    receiver, found, _ = pursue_value(problem, context, values=np.ones(problem.devices))
     return receiver, int(np.count_nonzero(problem.served(receiver))) if found else 0
 
 

@@ -1,12 +1,11 @@
 r"""Coordination: transmit scalars for a known receiver and active set."""
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from app.scheduling.kernels.formulas import coordinate
 from app.scheduling.problem import Problem
+from app.scheduling.schedule import Method
 from app.scheduling.types import ComplexArray, IndexArray, MaskArray
-
-Method = Literal["zero_forcing", "mmse"]
 
 
 class Coordination(NamedTuple):

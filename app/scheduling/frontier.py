@@ -24,19 +24,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app.scheduling.irs.problem import IrsProblem
 from app.scheduling.kernels.dual.entries import MAX_POINTS
 from app.scheduling.kernels.dual.frontier import frontier_pursuit
-from app.scheduling.problem import LARGEST, Problem
-from app.scheduling.schedule import Schedule
-from app.scheduling.scheduler import DeadlineExceededError, Selection, Stopped
+from app.scheduling.plain import answer
+from app.scheduling.problem import LARGEST, AnyProblem, Problem
+from app.scheduling.pursuit import seed_of, start_of
+from app.scheduling.schedule import Schedule, Stopped
+from app.scheduling.scheduler import DeadlineExceededError, Selection
 from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters
-from app.scheduling.solver import verified_schedule
 from app.scheduling.spec import SolveSpec
 from app.scheduling.types import MaskArray
 
-_SEED_BITS = (1 << 64) - 1
-_NO_START = np.zeros(0, np.complex128)
 _SERVED_AT = 1 + 1e-9
 """A point's tolerance over the least one that serves its devices, for rounding."""
 
@@ -95,7 +93,7 @@ class Frontier(NamedTuple):
 
 
 def find_frontier(
-    problem: Problem | IrsProblem,
+    problem: AnyProblem,
     spec: SolveSpec,
     stop: MaskArray | None = None,
     min_devices: int = 1,
@@ -105,7 +103,7 @@ def find_frontier(
     Parameters
     ----------
     problem
-        Its tolerance is the largest of interest.
+        One that ``spec.require_suited`` has accepted; its tolerance is the largest of interest.
     spec
         Its scheduler must be dual pursuit.
     stop
@@ -118,10 +116,9 @@ def find_frontier(
     DeadlineExceededError
         ``stop`` was set before any point was found.
     """
-    spec.require_suited(problem)
     parameters = spec.parameters
-    if isinstance(problem, IrsProblem) or not isinstance(parameters, DualPursuitParameters):
-        raise TypeError("a frontier is found by dual_pursuit, without a surface")
+    if not (isinstance(problem, Problem) and isinstance(parameters, DualPursuitParameters)):
+        raise TypeError("a frontier is that of a plain problem, found by dual_pursuit")
     stop = np.zeros(1, np.bool_) if stop is None else stop
     gammas, receivers, rounds = frontier_pursuit(
         problem.channels,
@@ -129,9 +126,9 @@ def find_frontier(
         np.broadcast_to(problem.csi_error, problem.devices).astype(np.float64),
         problem.values,
         problem.gamma,
-        _NO_START if spec.warm_start is None else np.array(spec.warm_start),
+        start_of(spec.warm_start),
         parameters.starts,
-        np.uint64(spec.seed & _SEED_BITS),
+        seed_of(spec.seed),
         stop,
     )
     stopped: Stopped = "deadline" if stop[0] else "converged"
@@ -147,7 +144,7 @@ def find_frontier(
         own = problem.with_gamma(max(float(gammas[entry]) * _SERVED_AT, 1 / LARGEST))
         receiver = receivers[entry]
         selection = Selection(receiver, own.served(receiver), rounds, stopped)
-        schedule = verified_schedule(own, spec, selection)
+        schedule = answer(own, selection, spec, stop)
         if schedule.active.size >= min_devices and (
             not points or _error(schedule) < _error(points[-1].schedule)
         ):

@@ -6,6 +6,8 @@ to :math:`\phi_k^2 \|c\|^2 \le \gamma |h_k^H c|^2` for all :math:`k \in S`. With
 """
 
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
@@ -53,8 +55,48 @@ class Rebuilt:
         return type(self), tuple(getattr(self, item.name) for item in fields(self) if item.init)
 
 
+class AnyProblem(Rebuilt, ABC):
+    """What a problem of every kind says about itself.
+
+    How a kind is answered, and by which algorithms, is in its
+    :class:`app.scheduling.kind.Kind`.
+    """
+
+    priorities: RealArray | None = None
+
+    @property
+    @abstractmethod
+    def sizes(self) -> Mapping[str, int]:
+        """What the problem has how many of; always ``antennas`` and ``devices``."""
+
+    @property
+    @abstractmethod
+    def entries(self) -> int:
+        """Number of channel coefficients."""
+
+    @property
+    def antennas(self) -> int:
+        """Number of antennas N."""
+        return self.sizes["antennas"]
+
+    @property
+    def devices(self) -> int:
+        """Number of devices K."""
+        return self.sizes["devices"]
+
+    @property
+    def receiver_shape(self) -> tuple[int, ...]:
+        """The shape of a receiver."""
+        return (self.antennas,)
+
+    @property
+    @abstractmethod
+    def why_no_bound(self) -> str | None:
+        """Why there is no proven bound for this problem, to follow ``bound``; None if there is."""
+
+
 @dataclass(frozen=True, eq=False)
-class Problem(Rebuilt):
+class Problem(AnyProblem):
     """One round: the channels, the weights, and the tolerance for the aggregate's error.
 
     Parameters
@@ -126,6 +168,12 @@ class Problem(Rebuilt):
         object.__setattr__(self, "required_gains", required)
 
     @property
+    def sizes(self) -> Mapping[str, int]:
+        """Numbers of antennas N and devices K."""
+        antennas, devices = self.channels.shape
+        return {"antennas": antennas, "devices": devices}
+
+    @property
     def antennas(self) -> int:
         """Number of antennas N."""
         return int(self.channels.shape[0])
@@ -134,6 +182,13 @@ class Problem(Rebuilt):
     def devices(self) -> int:
         """Number of devices K."""
         return int(self.channels.shape[1])
+
+    @property
+    def why_no_bound(self) -> str | None:
+        """Priorities exclude a bound."""
+        if self.priorities is None:
+            return None
+        return "counts devices, and is not available with priorities"
 
     @property
     def entries(self) -> int:

@@ -1,8 +1,7 @@
-"""Collects the schedulers that the modules of :mod:`app.scheduling.schedulers` define.
+"""The kinds of problems, and the schedulers that the modules of their packages define.
 
-Those for problems with a surface are in :mod:`app.scheduling.irs.schedulers`. To add an algorithm,
-add one file that defines ``SCHEDULERS``; the request schema, ``GET /algorithms``, the OpenAPI file
-and the common tests pick it up.
+To add an algorithm, add one file that defines ``SCHEDULERS`` to the package of its kind; the
+request schema, ``GET /algorithms``, the OpenAPI file and the common tests pick it up.
 """
 
 from collections.abc import Mapping
@@ -10,10 +9,10 @@ from importlib import import_module
 from pkgutil import iter_modules
 from types import MappingProxyType, ModuleType
 
-from app.scheduling import schedulers
-from app.scheduling.irs import schedulers as irs_schedulers
-from app.scheduling.irs.problem import IrsProblem
-from app.scheduling.problem import Problem
+from app.scheduling.irs.kind import SURFACE
+from app.scheduling.kind import Kind
+from app.scheduling.plain import PLAIN
+from app.scheduling.problem import AnyProblem
 from app.scheduling.scheduler import Scheduler
 
 
@@ -31,13 +30,24 @@ def _find(package: ModuleType) -> Mapping[str, Scheduler]:
     return MappingProxyType(dict(sorted(found.items())))
 
 
-SCHEDULERS: Mapping[str, Scheduler] = _find(schedulers)
-"""Every scheduler, by name."""
+KINDS: tuple[Kind, ...] = (PLAIN, SURFACE)
+"""Every kind of problem."""
 
-IRS_SCHEDULERS: Mapping[str, Scheduler] = _find(irs_schedulers)
+_KINDS = {kind.problem: kind for kind in KINDS}
+_SCHEDULERS = {kind: _find(import_module(kind.schedulers)) for kind in KINDS}
+
+SCHEDULERS = _SCHEDULERS[PLAIN]
+"""Every scheduler of plain problems, by name."""
+
+IRS_SCHEDULERS = _SCHEDULERS[SURFACE]
 """Every scheduler for problems with a surface, by name."""
 
 
-def schedulers_of(problem: Problem | IrsProblem) -> Mapping[str, Scheduler]:
+def kind_of(problem: AnyProblem) -> Kind:
+    """Return the kind of ``problem``."""
+    return _KINDS[type(problem)]
+
+
+def schedulers_of(problem: AnyProblem) -> Mapping[str, Scheduler]:
     """Return the schedulers for problems of this kind."""
-    return IRS_SCHEDULERS if isinstance(problem, IrsProblem) else SCHEDULERS
+    return _SCHEDULERS[kind_of(problem)]

@@ -1,5 +1,6 @@
 """The definition of a scheduler: a name, frozen parameters with bounds, and one function."""
 
+import math
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -18,11 +19,9 @@ from typing import (
 import numpy as np
 from annotated_types import Ge, GroupedMetadata, Gt, Le, Lt
 
-from app.scheduling.irs.problem import IrsProblem
-from app.scheduling.problem import InvalidProblemError, Problem
+from app.scheduling.problem import AnyProblem, InvalidProblemError
+from app.scheduling.schedule import Stopped
 from app.scheduling.types import ComplexArray, MaskArray
-
-Stopped = Literal["converged", "deadline", "limit"]
 
 Pace = Literal["short", "anytime", "slow"]
 """How long a solve takes, and how to stop it.
@@ -34,6 +33,10 @@ anytime
 slow
     It does not check the flag: only killing its process ends it early.
 """
+
+
+OVERHEAD_SECONDS = 60e-6
+"""Seconds outside the kernels: checks, coordination and verification of a small problem."""
 
 
 class DeadlineExceededError(Exception):
@@ -75,7 +78,7 @@ class Context:
     stop
         (1,) mask, set from outside when the deadline has passed; all but slow schedulers check it.
     warm_start
-        (N,) complex receiver to start from, such as the last round's; None for none.
+        Complex receiver to start from, such as the last round's; None for none.
     """
 
     seed: int = 0
@@ -117,8 +120,8 @@ class Scheduler:
     parameters
         Its :class:`Parameters`.
     select
-        (problem, parameters, context) → :class:`Selection`; the problem is a ``Problem``, or an
-        ``IrsProblem`` for an algorithm that tunes a surface.
+        (problem, parameters, context) → :class:`Selection`; the problem is of the kind that the
+        algorithm is registered for.
     keeps_tolerance
         False only if it schedules devices whatever the error.
     uses_surface
@@ -131,6 +134,15 @@ class Scheduler:
         Whether it maximises the value of the set if the devices have priorities.
     max_devices, max_elements
         The largest K and, with a surface, M that it takes; None for any.
+    estimate
+        (parameters, N, K) → the longest seconds that a solve can take, beside
+        :data:`OVERHEAD_SECONDS`; None for an algorithm that is too slow for the event loop.
+
+        The number of steps depends on the channels, so an estimate must hold for the slowest. Its
+        form is the cost that the algorithm states; its constants were fitted to bound the times of
+        thousands of channels made to be slow (orthogonal, of rank one, in clusters, with
+        priorities), on one core of 2.6 GHz. ``python -m benchmarks execution`` measures how close
+        the slowest come.
     """
 
     name: str
@@ -145,21 +157,26 @@ class Scheduler:
     takes_priorities: bool = False
     max_devices: int | None = None
     max_elements: int | None = None
+    estimate: Callable[[Any, int, int], float] | None = None
 
-    def require_suited(self, problem: Problem | IrsProblem) -> None:
+    def longest_seconds(self, parameters: Parameters, antennas: int, devices: int) -> float:
+        """Return how long a solve with these parameters can take; infinity if not known."""
+        if self.estimate is None:
+            return math.inf
+        return OVERHEAD_SECONDS + self.estimate(parameters, antennas, devices)
+
+    def require_suited(self, problem: AnyProblem) -> None:
         """Raise :class:`InvalidProblemError` if ``problem`` is too large or has priorities."""
-        self._require("devices", problem.devices, self.max_devices)
-        if isinstance(problem, IrsProblem):
-            self._require("elements", problem.elements, self.max_elements)
-        elif problem.priorities is not None and not self.takes_priorities:
+        limits = {"devices": self.max_devices, "elements": self.max_elements}
+        for what, most in limits.items():
+            if most is not None and problem.sizes.get(what, 0) > most:
+                size = problem.sizes[what]
+                raise InvalidProblemError(
+                    "algorithm", f"{self.name} takes at most {most} {what}, not {size}"
+                )
+        if problem.priorities is not None and not self.takes_priorities:
             raise InvalidProblemError(
                 "priorities", f"{self.name} takes no priorities; choose dual_pursuit, for example"
-            )
-
-    def _require(self, what: str, size: int, most: int | None) -> None:
-        if most is not None and size > most:
-            raise InvalidProblemError(
-                "algorithm", f"{self.name} takes at most {most} {what}, not {size}"
             )
 
     def variants(self) -> Iterator[Parameters]:

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.scheduling.coordination import Method
-from app.scheduling.irs.problem import IrsProblem
-from app.scheduling.problem import LARGEST, InvalidProblemError, Problem, Rebuilt, frozen
+from app.scheduling.problem import LARGEST, AnyProblem, InvalidProblemError, Rebuilt, frozen
+from app.scheduling.schedule import Method
 from app.scheduling.scheduler import Parameters, Scheduler
 from app.scheduling.types import ComplexArray
 
@@ -25,7 +24,7 @@ class SolveSpec(Rebuilt):
     seed
         Source of all randomness: the same problem, specification and seed give the same schedule.
     warm_start
-        (N,) complex receiver to start from, such as the last round's; None for none.
+        Complex receiver to start from, such as the last round's; None for none.
     coordination
         How η and ψ are set once the receiver and the active set are known.
     polish
@@ -60,26 +59,20 @@ class SolveSpec(Rebuilt):
         if self.warm_start is None:
             return
         start = frozen("warm_start", self.warm_start, np.complex128)
-        if start.ndim != 1:
-            raise InvalidProblemError("warm_start", "must be a vector, one entry per antenna")
         if start.size and not np.abs(start.view(np.float64)).max() <= LARGEST:
             raise InvalidProblemError(
                 "warm_start", f"must be finite, and at most {LARGEST:g} in magnitude"
             )
         object.__setattr__(self, "warm_start", start)
 
-    def require_suited(self, problem: Problem | IrsProblem) -> None:
+    def require_suited(self, problem: AnyProblem) -> None:
         """Raise :class:`InvalidProblemError` if ``problem`` cannot be solved this way."""
         self.scheduler.require_suited(problem)
-        if self.bound and isinstance(problem, IrsProblem):
-            raise InvalidProblemError("bound", "is not available with a reflecting surface")
-        if self.bound and isinstance(problem, Problem) and problem.priorities is not None:
-            raise InvalidProblemError(
-                "bound", "counts devices, and is not available with priorities"
-            )
-        if self.warm_start is not None and self.warm_start.size != problem.antennas:
+        if self.bound and problem.why_no_bound is not None:
+            raise InvalidProblemError("bound", problem.why_no_bound)
+        if self.warm_start is not None and self.warm_start.shape != problem.receiver_shape:
             raise InvalidProblemError(
                 "warm_start",
-                f"must have {problem.antennas} entries, one per antenna, "
-                f"not {self.warm_start.size}",
+                f"must have the shape of a receiver, {list(problem.receiver_shape)}, "
+                f"not {list(self.warm_start.shape)}",
             )

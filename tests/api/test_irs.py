@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from app.api.responses import IrsScheduleAnswer
-from app.scheduling import IRS_SCHEDULERS, Context, IrsProblem, solve
+from app.scheduling import IRS_SCHEDULERS, IrsProblem, solve
 from app.scheduling.irs.schedulers.matching_pursuit import IrsMatchingPursuitParameters
 from app.settings import Settings
 from lab.channels import iid_channels
@@ -71,7 +71,7 @@ def test_answer_is_the_cores_schedule(client):
     )
     parameters = IrsMatchingPursuitParameters(0.4, "bcd")
     expected = solve(
-        problem, "matching_pursuit", parameters, Context(3), coordination="mmse", polish=True
+        problem, "matching_pursuit", parameters, seed=3, coordination="mmse", polish=True
     )
     assert answer["feasible"] is True
     assert answer["active"] == expected.active.tolist()

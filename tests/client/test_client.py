@@ -16,7 +16,7 @@ from airsched_client import (
     TooLargeError,
     UnreachableError,
 )
-from app.scheduling import SCHEDULERS, Context, Problem, solve
+from app.scheduling import SCHEDULERS, Problem, solve
 from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters
 from app.scheduling.schedulers.matching_pursuit import MatchingPursuitParameters
 from app.settings import Settings
@@ -75,7 +75,8 @@ def test_every_option_reaches_the_core(scheduler):
         Problem(CHANNELS, np.ones(20), schedule.gamma, 2.0, 3.0, csi_error=csi_error),
         "dual_pursuit",
         DualPursuitParameters(2),
-        Context(5, warm_start=last.receiver),
+        seed=5,
+        warm_start=last.receiver,
         coordination="mmse",
         polish=True,
     )

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from app.scheduling import SCHEDULERS, Context, Problem, solve
+from app.scheduling import SCHEDULERS, Problem, solve
 from lab.channels import iid_channels
 from tests.client.callers import CALLERS
 
@@ -67,7 +67,7 @@ def test_schedule(service_url, name, parameters, dtype):
         seed=SEED,
         algorithm={"name": name, **asdict(parameters)},
     )
-    expected = solve(Problem(channels, WEIGHTS, GAMMA), name, parameters, Context(SEED))
+    expected = solve(Problem(channels, WEIGHTS, GAMMA), name, parameters, seed=SEED)
     # A test of nobody's schedule would be one of nothing.
     assert expected.active.size > 0
     for schedule in found:

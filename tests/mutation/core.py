@@ -19,7 +19,7 @@ MUTANTS = [
         ),
     ),
     *mutants(
-        "app/scheduling/solver.py",
+        "app/scheduling/plain.py",
         _POLISHING,
         ("an interrupted polish has converged", 'stopped = "deadline"', 'stopped = "converged"'),
     ),
@@ -85,7 +85,7 @@ MUTANTS = [
         ("an upper bound is excluded", "operator.ge, bound.le", "operator.gt, bound.le"),
     ),
     *mutants(
-        "app/scheduling/schedule.py",
+        "app/scheduling/verification.py",
         "tests/scheduling/test_schedule.py",
         (
             "feasible may be said wrongly",

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from app.scheduling import (
-    Context,
     InvalidProblemError,
     Problem,
     solve,
@@ -103,7 +102,7 @@ def test_scale_of_power_does_not_matter(algorithm):
 @pytest.mark.parametrize("algorithm", BASELINES)
 def test_same_seed_same_schedule(algorithm):
     problem = round_of(5, gamma_db=-2)
-    first, second = (solve(problem, algorithm, context=Context(seed=7)) for _ in range(2))
+    first, second = (solve(problem, algorithm, seed=7) for _ in range(2))
     assert np.array_equal(first.active, second.active)
     assert np.array_equal(first.receiver, second.receiver)
 

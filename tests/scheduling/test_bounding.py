@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from app.scheduling import SCHEDULERS, Context, Problem, VerificationError, solve, solver
+from app.scheduling import SCHEDULERS, Context, Problem, VerificationError, plain, solve
 from app.scheduling.bounding import MOST_DEVICES, STRONG, prove, pursue
 from app.scheduling.kernels.proof.node_bound import (
     CENTRE,
@@ -307,7 +307,7 @@ def test_bound_beside_every_algorithm(name):
 
 def test_a_schedule_above_its_bound_is_a_bug(monkeypatch):
     (problem,) = iid_problems(1, 4, 6, 3, seed=31)
-    monkeypatch.setattr(solver, "bounded", lambda *_: 1)
+    monkeypatch.setattr(plain, "bounded", lambda *_: 1)
     with pytest.raises(VerificationError, match="proven"):
         solve(problem, bound=True)
 

@@ -5,7 +5,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from app.scheduling import SCHEDULERS, Context, Problem, solve, verify
+from app.scheduling import SCHEDULERS, Problem, solve, verify
 from lab.channels import iid_channels, random_unitary
 from lab.problems import random_problem
 from tests.scheduling.formulas import assert_formulas_hold
@@ -44,8 +44,8 @@ def test_same_seed_same_answer_and_inputs_untouched(name, parameters):
     rng = np.random.default_rng(2)
     problem = paper_problem(rng, name, 1)
     before = {item.name: np.copy(getattr(problem, item.name)) for item in fields(problem)}
-    first = solve(problem, name, parameters, Context(seed=7))
-    second = solve(problem, name, parameters, Context(seed=7))
+    first = solve(problem, name, parameters, seed=7)
+    second = solve(problem, name, parameters, seed=7)
     np.testing.assert_array_equal(first.active, second.active)
     np.testing.assert_array_equal(first.receiver, second.receiver)
     np.testing.assert_array_equal(first.transmit_scalars, second.transmit_scalars)

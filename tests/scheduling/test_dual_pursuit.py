@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from app.scheduling import pursuit as module
 from app.scheduling.kernels.dual.search import dual_pursuit
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import Context, DeadlineExceededError, InvalidParameterError
-from app.scheduling.schedulers import dual_pursuit as module
 from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters, select
 from app.scheduling.solver import solve
 from lab.channels import iid_channels
@@ -75,7 +75,7 @@ def test_extreme_scales(scale):
 def test_same_seed_same_schedule():
     problem = random_problem(np.random.default_rng(7), 6, 20, 0.6)
     for seed in (0, 1, -3, 2**70):
-        first, second = (solve(problem, "dual_pursuit", context=Context(seed)) for _ in range(2))
+        first, second = (solve(problem, "dual_pursuit", seed=seed) for _ in range(2))
         np.testing.assert_array_equal(first.receiver, second.receiver)
         np.testing.assert_array_equal(first.active, second.active)
 
@@ -114,11 +114,10 @@ def test_many_devices():
 def test_warm_start_is_used():
     problem = random_problem(np.random.default_rng(11), 6, 20, 0.6)
     last = solve(problem, "dual_pursuit", DualPursuitParameters(50))
-    warm = Context(warm_start=last.receiver)
-    again = solve(problem, "dual_pursuit", DualPursuitParameters(1), warm)
+    again = solve(problem, "dual_pursuit", DualPursuitParameters(1), warm_start=last.receiver)
     assert again.active.size >= last.active.size - 1
-    nowhere = Context(warm_start=np.zeros(6, np.complex128))
-    assert solve(problem, "dual_pursuit", context=nowhere).feasible
+    nowhere = np.zeros(6, np.complex128)
+    assert solve(problem, "dual_pursuit", warm_start=nowhere).feasible
 
 
 def test_deadline_before_the_first_set():
@@ -130,15 +129,15 @@ def test_deadline_before_the_first_set():
 def test_deadline_after_the_first_set(monkeypatch):
     """It answers with the best so far, and says that there may be better."""
     problem = random_problem(np.random.default_rng(12), 6, 20, 0.6)
-    context = Context()
+    stop = np.zeros(1, np.bool_)
 
     def interrupted(*arguments):
         found = dual_pursuit(*arguments)
-        context.stop[0] = True
+        stop[0] = True
         return found
 
     monkeypatch.setattr(module, "dual_pursuit", interrupted)
-    schedule = solve(problem, "dual_pursuit", context=context)
+    schedule = solve(problem, "dual_pursuit", stop=stop)
     assert schedule.stopped == "deadline"
     assert schedule.active.size
     monkeypatch.undo()

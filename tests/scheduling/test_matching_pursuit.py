@@ -112,17 +112,17 @@ def test_bidirectional_ends_where_the_naive_rule_cycles(delta):
 
 @pytest.mark.parametrize("search", ["backward", "bidirectional"])
 def test_backward_search_has_nothing_to_show_at_the_deadline(search):
-    context = Context(stop=np.ones(1, bool))
+    stop = np.ones(1, bool)
     problem = Problem(np.eye(3), np.ones(3), gamma=1.0)
     with pytest.raises(DeadlineExceededError):
-        solve(problem, "matching_pursuit", MatchingPursuitParameters(search=search), context)
+        solve(problem, "matching_pursuit", MatchingPursuitParameters(search=search), stop)
 
 
 def test_forward_search_returns_what_it_has_at_the_deadline():
-    context = Context(stop=np.ones(1, bool))
+    stop = np.ones(1, bool)
     parameters = MatchingPursuitParameters(search="forward")
     schedule = solve(
-        Problem(np.eye(3), np.ones(3), gamma=1.0), "matching_pursuit", parameters, context
+        Problem(np.eye(3), np.ones(3), gamma=1.0), "matching_pursuit", parameters, stop
     )
     assert schedule.stopped == "deadline"
     assert schedule.active.size == 0

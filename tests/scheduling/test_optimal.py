@@ -26,7 +26,7 @@ def test_at_least_as_many_as_every_other(problems, gamma_db):
 def test_the_number_does_not_depend_on_the_seed_or_the_start():
     (problem,) = iid_problems(1, 6, 16, -1, seed=41)
     sizes = {
-        solve(problem, "optimal", context=Context(seed, warm_start=start)).active.size
+        solve(problem, "optimal", seed=seed, warm_start=start).active.size
         for seed in range(3)
         for start in (None, np.ones(6, complex))
     }
@@ -53,7 +53,7 @@ def test_stopped_early_it_answers_its_best_with_a_bound(monkeypatch):
         return found.receiver, found.active.size
 
     monkeypatch.setattr(optimal, "pursue", pursue)
-    schedule = solve(problem, "optimal", context=Context(stop=stop))
+    schedule = solve(problem, "optimal", stop=stop)
     assert schedule.stopped == "deadline"
     assert schedule.active.size >= found.active.size
     assert schedule.active.size <= schedule.upper_bound <= 40

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from app.scheduling import Context, InvalidParameterError, InvalidProblemError, solve
+from app.scheduling import InvalidParameterError, InvalidProblemError, solve
 from app.scheduling.schedulers.ordered import ProportionalFairParameters, RoundRobinParameters
 from app.scheduling.servability import Servability
 from tests.scheduling.test_baselines import ORDERED, round_of, within_reach
@@ -26,7 +26,7 @@ def test_ordered_schedules_are_the_longest_prefix(algorithm, gamma_db):
         problem = round_of(seed, 4, 16, gamma_db, weighted=True)
         order = expected_order(problem, algorithm, seed)
         order = order[within_reach(problem)[order]]
-        active = solve(problem, algorithm, context=Context(seed=seed)).active
+        active = solve(problem, algorithm, seed=seed).active
         assert np.array_equal(np.sort(order[: active.size]), active)
         if active.size < order.size:
             assert Servability(problem, 100).receiver(order[: active.size + 1]) is None
@@ -34,9 +34,7 @@ def test_ordered_schedules_are_the_longest_prefix(algorithm, gamma_db):
 
 def test_random_follows_the_seed():
     problem = round_of(0, 3, 12, -2)
-    schedules = {
-        tuple(solve(problem, "random", context=Context(seed=seed)).active) for seed in range(8)
-    }
+    schedules = {tuple(solve(problem, "random", seed=seed).active) for seed in range(8)}
     assert len(schedules) > 1
 
 

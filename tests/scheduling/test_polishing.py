@@ -149,8 +149,8 @@ def test_an_interrupted_polish_says_so(algorithm):
         (True, False, "converged"),
         (False, True, "converged"),
     ):
-        context = Context(stop=np.array([stopped]))
-        assert solve(problem, algorithm, context=context, polish=polished).stopped == expected
+        stop = np.array([stopped])
+        assert solve(problem, algorithm, stop=stop, polish=polished).stopped == expected
 
 
 def test_nobody_active_is_left_alone():

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.scheduling import SCHEDULERS, Context, InvalidProblemError, Problem, solve
+from app.scheduling import SCHEDULERS, InvalidProblemError, Problem, solve
 from app.scheduling.servability import Servability
 from lab.channels import iid_channels
 from lab.problems import random_problem
@@ -39,7 +39,7 @@ def test_equal_priorities_change_nothing_bit_for_bit(name, parameters):
     for seed in range(6):
         plain = random_problem(rng, max_devices=min(12, SCHEDULERS[name].max_devices or 12))
         equal = replace(plain, priorities=np.full(plain.devices, 0.7))
-        one, other = (solve(p, name, parameters, Context(seed)) for p in (plain, equal))
+        one, other = (solve(p, name, parameters, seed=seed) for p in (plain, equal))
         assert one.active.tobytes() == other.active.tobytes()
         assert one.transmit_scalars.tobytes() == other.transmit_scalars.tobytes()
         assert one.iterations == other.iterations
@@ -105,7 +105,7 @@ def test_value_of_each_algorithm_beside_the_optimum():
     for gamma_db in (-3.0, 0.0, 3.0):
         for seed in range(25):
             problem = prioritised(rng, gamma_db=gamma_db)
-            found = {n: value(problem, solve(problem, n, context=Context(seed))) for n in total}
+            found = {n: value(problem, solve(problem, n, seed=seed)) for n in total}
             assert max(found.values()) <= found["exhaustive"] * (1 + 1e-9)
             total = {name: total[name] + found[name] for name in total}
     for name, share in least.items():

@@ -8,7 +8,6 @@ import pytest
 
 from app.scheduling import (
     SCHEDULERS,
-    Context,
     InvalidProblemError,
     IrsProblem,
     Problem,
@@ -29,7 +28,6 @@ def spec_of(**options):
 @pytest.mark.parametrize(
     ("start", "says"),
     [
-        (np.ones((2, 2)), "vector"),
         ([1.0, np.nan], "finite"),
         ([1.0, 1j * np.inf], "finite"),
         ([1.0, 1e31], "at most"),
@@ -45,8 +43,8 @@ def test_a_warm_start_is_checked(start, says):
 @pytest.mark.parametrize("entries", [0, 3, 5])
 def test_a_warm_start_of_another_length_does_not_suit(entries):
     spec = spec_of(warm_start=np.ones(entries))
-    with pytest.raises(InvalidProblemError, match=f"4 entries, one per antenna, not {entries}"):
-        solve_specified(PROBLEM, spec)
+    with pytest.raises(InvalidProblemError, match=rf"\[4\], not \[{entries}\]"):
+        spec.require_suited(PROBLEM)
 
 
 def test_the_warm_start_is_a_copy_that_nobody_can_change():
@@ -64,12 +62,12 @@ def test_every_option_matters_and_reaches_the_solver():
     options |= {"bound": True, "bound_ms": 500.0}
     assert options.keys() == {item.name for item in fields(SolveSpec)[2:]}
     found = solve_specified(PROBLEM, spec_of(**options))
-    context = Context(seed=3, warm_start=receiver)
     expected = solve(
         PROBLEM,
         "dual_pursuit",
         DUAL.parameters(starts=2),
-        context,
+        seed=3,
+        warm_start=receiver,
         coordination="mmse",
         polish=True,
         bound=True,

@@ -9,6 +9,7 @@ Maximise :math:`|S|` over :math:`\mu`, the receiver :math:`c` and the set :math:
 :math:`|\mu_m| = 1` and :math:`\phi_k^2\|c\|^2 \le \gamma|h_k(\mu)^H c|^2` for all :math:`k \in S`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from app.scheduling.irs.phases import PhaseGrid
 from app.scheduling.kernels.surface.phases import Surface, tuned_channels
-from app.scheduling.problem import LARGEST, InvalidProblemError, Problem, Rebuilt, frozen
+from app.scheduling.problem import LARGEST, AnyProblem, InvalidProblemError, Problem, frozen
 from app.scheduling.types import ComplexArray, IndexArray, RealArray
 
 MAX_PHASE_BITS = 16
@@ -27,7 +28,7 @@ MODULUS_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class IrsProblem(Rebuilt):
+class IrsProblem(AnyProblem):
     """One round with a reflecting surface.
 
     Parameters
@@ -160,14 +161,14 @@ class IrsProblem(Rebuilt):
         return start
 
     @property
-    def antennas(self) -> int:
-        """Number of antennas N."""
-        return self.without_surface.antennas
+    def sizes(self) -> Mapping[str, int]:
+        """Numbers of antennas N, devices K and elements M."""
+        return {**self.without_surface.sizes, "elements": self.elements}
 
     @property
-    def devices(self) -> int:
-        """Number of devices K."""
-        return self.without_surface.devices
+    def why_no_bound(self) -> str | None:
+        """A surface excludes a bound."""
+        return "is not available with a reflecting surface"
 
     @property
     def elements(self) -> int:

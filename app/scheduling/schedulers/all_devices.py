@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.scheduling.kernels.linalg.eigen import eigenvector_seconds
 from app.scheduling.kernels.matching.pursuit import principal_receiver
 from app.scheduling.problem import LARGEST, Problem
 from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
@@ -31,6 +32,11 @@ def select(problem: Problem, parameters: AllDevicesParameters, context: Context)
     return Selection(receiver, np.abs(responses) > NEGLIGIBLE, iterations=1)
 
 
+def estimate(parameters: AllDevicesParameters, antennas: int, devices: int) -> float:
+    """Bound the seconds: one eigenvector."""
+    return eigenvector_seconds(antennas) + 10e-9 * devices * antennas**2
+
+
 SCHEDULERS = (
     Scheduler(
         name="all_devices",
@@ -39,5 +45,6 @@ SCHEDULERS = (
         parameters=AllDevicesParameters,
         select=select,
         keeps_tolerance=False,
+        estimate=estimate,
     ),
 )

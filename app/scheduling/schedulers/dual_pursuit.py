@@ -36,9 +36,9 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Interval
 
-from app.scheduling.kernels.dual.search import dual_pursuit
 from app.scheduling.polishing import polish
 from app.scheduling.problem import Problem
+from app.scheduling.pursuit import STARTS, pursue
 from app.scheduling.scheduler import (
     Context,
     DeadlineExceededError,
@@ -47,10 +47,8 @@ from app.scheduling.scheduler import (
     Selection,
 )
 
-_NO_START = np.zeros(0, np.complex128)
 _TOLERANCE = 1e-3
-_VISITS, _VISITS_A_DEVICE = 10_000, 20
-_SEED_BITS = (1 << 64) - 1
+_VISITS, _VISITS_PER_DEVICE = 10_000, 20
 
 
 @dataclass(frozen=True)
@@ -65,22 +63,12 @@ class DualPursuitParameters(Parameters):
         proportional; for 50 and fewer, two and a half times as many.
     """
 
-    starts: Annotated[int, Interval(ge=1, le=10_000)] = 5
+    starts: Annotated[int, Interval(ge=1, le=10_000)] = STARTS
 
 
 def select(problem: Problem, parameters: DualPursuitParameters, context: Context) -> Selection:
     """Search, then polish."""
-    # A copy, because the kernel is compiled for writable arrays.
-    given = _NO_START if context.warm_start is None else np.array(context.warm_start)
-    receiver, served, rounds = dual_pursuit(
-        problem.channels,
-        np.sqrt(problem.required_gains),
-        problem.values,
-        given,
-        parameters.starts,
-        np.uint64(context.seed & _SEED_BITS),
-        context.stop,
-    )
+    receiver, served, rounds = pursue(problem, context, parameters.starts)
     if served == 0:
         if context.stop[0]:
             raise DeadlineExceededError
@@ -92,9 +80,21 @@ def select(problem: Problem, parameters: DualPursuitParameters, context: Context
         problem.served(receiver),
         context.stop,
         tolerance=_TOLERANCE,
-        most_visits=_VISITS + _VISITS_A_DEVICE * served,
+        most_visits=_VISITS + _VISITS_PER_DEVICE * served,
     )
     return Selection(receiver, active, rounds, "deadline" if context.stop[0] else "converged")
+
+
+def estimate(parameters: DualPursuitParameters, antennas: int, devices: int) -> float:
+    """Bound the seconds of each start, with its kicks, and of one polish.
+
+    For 50 devices that can be served alone, or fewer, two and a half times as many starts are made:
+    a few of many devices can take longer than all of them.
+    """
+    few = 100e-6 + 8e-6 * antennas
+    many = 1.73e-6 * devices * (1 + devices / 60) * antennas
+    visits = _VISITS + _VISITS_PER_DEVICE * devices
+    return parameters.starts * (60e-6 + max(few, many)) + visits * (10e-9 + 2e-9 * antennas)
 
 
 SCHEDULERS = (
@@ -109,5 +109,6 @@ SCHEDULERS = (
         symmetric=False,
         pace="anytime",
         takes_priorities=True,
+        estimate=estimate,
     ),
 )

@@ -33,6 +33,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Interval
 
+from app.scheduling.kernels.linalg.eigen import eigenvector_seconds
 from app.scheduling.kernels.matching.pursuit import backward_pursuit, forward_pursuit
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import (
@@ -84,6 +85,12 @@ def select(problem: Problem, parameters: MatchingPursuitParameters, context: Con
     return Selection(receiver, active, iterations)
 
 
+def estimate(parameters: MatchingPursuitParameters, antennas: int, devices: int) -> float:
+    """Bound the seconds: one eigenvector for each device dropped or added; some go twice."""
+    steps = 2 * devices + 1 if parameters.search == "bidirectional" else devices
+    return steps * (eigenvector_seconds(antennas) + 8e-9 * devices * antennas)
+
+
 SCHEDULERS = (
     Scheduler(
         name="matching_pursuit",
@@ -93,5 +100,6 @@ SCHEDULERS = (
         parameters=MatchingPursuitParameters,
         select=select,
         takes_priorities=True,
+        estimate=estimate,
     ),
 )

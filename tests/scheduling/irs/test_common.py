@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from app.scheduling import IRS_SCHEDULERS, Context, IrsProblem, solve, verify
+from app.scheduling import IRS_SCHEDULERS, IrsProblem, solve, verify
 from lab.channels import iid_channels
 from lab.problems import random_irs_problem
 from tests.scheduling.formulas import assert_formulas_hold
@@ -53,10 +53,10 @@ def tuned_channel(problem, phases, k):
 def test_same_seed_same_answer_and_inputs_untouched(name, parameters, bits):
     problem = surface_problem(np.random.default_rng(2), phase_bits=bits)
     before = pickle.dumps(problem)
-    first = solve(problem, name, parameters, Context(seed=7))
-    second = solve(problem, name, parameters, Context(seed=7))
+    first = solve(problem, name, parameters, seed=7)
+    second = solve(problem, name, parameters, seed=7)
     # As a worker process would have it.
-    third = solve(pickle.loads(before), name, parameters, Context(seed=7))
+    third = solve(pickle.loads(before), name, parameters, seed=7)
     for other in (second, third):
         for item, value in first._asdict().items():
             np.testing.assert_array_equal(getattr(other, item), value)
@@ -74,8 +74,8 @@ def test_permuting_the_elements_permutes_the_phases(name, parameters):
             irs_to_server=problem.irs_to_server[:, order],
             devices_to_irs=problem.devices_to_irs[order],
         )
-        plain = solve(problem, name, parameters, Context(seed=5))
-        other = solve(permuted, name, parameters, Context(seed=5))
+        plain = solve(problem, name, parameters, seed=5)
+        other = solve(permuted, name, parameters, seed=5)
         np.testing.assert_allclose(other.phases, plain.phases[order], atol=1e-9)
         assert other.active.tolist() == plain.active.tolist()
 
@@ -90,11 +90,9 @@ def test_without_any_effect_of_the_surface_the_answer_is_that_of_schedule(name, 
         start = np.exp(2j * np.pi * rng.random(8))
         problem = surface_problem(rng, gamma_db, initial_phases=start)
         problem = replace(problem, **{silent: np.zeros_like(getattr(problem, silent))})
-        context = Context(seed=3, warm_start=iid_channels(rng, 4, 1)[:, 0])
-        found = solve(problem, name, parameters, context, coordination="mmse", polish=True)
-        expected = solve(
-            problem.without_surface, plain_name, None, context, coordination="mmse", polish=True
-        )
+        options = {"seed": 3, "warm_start": iid_channels(rng, 4, 1)[:, 0], "polish": True}
+        found = solve(problem, name, parameters, coordination="mmse", **options)
+        expected = solve(problem.without_surface, plain_name, coordination="mmse", **options)
         assert expected.active.size
         np.testing.assert_array_equal(found.active, expected.active)
         np.testing.assert_array_equal(found.receiver, expected.receiver)

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from app.scheduling import IRS_SCHEDULERS, Context, DeadlineExceededError, IrsProblem, solve
+from app.scheduling import IRS_SCHEDULERS, DeadlineExceededError, IrsProblem, solve
 from app.scheduling.irs import joint_search
 from app.scheduling.irs.schedulers.dual_pursuit import IrsDualPursuitParameters
 from app.scheduling.kernels.surface.joint_dual import joint_dual_pursuit
@@ -19,14 +19,12 @@ def test_never_fewer_than_algorithm_2_or_than_without_tuning_on_any_instance():
     more_than_both = 0
     for seed in range(60):
         problem = random_irs_problem(rng)
-        dual = solve(problem, "dual_pursuit", context=Context(seed)).active.size
+        dual = solve(problem, "dual_pursuit", seed=seed).active.size
         pursuit = max(
             solve(problem, "matching_pursuit", parameters).active.size
             for parameters in IRS_SCHEDULERS["matching_pursuit"].variants()
         )
-        untuned = solve(
-            problem.tuned(problem.start()), "dual_pursuit", context=Context(seed)
-        ).active.size
+        untuned = solve(problem.tuned(problem.start()), "dual_pursuit", seed=seed).active.size
         assert dual >= max(pursuit, untuned)
         more_than_both += dual > max(pursuit, untuned)
     assert more_than_both > 10
@@ -68,7 +66,7 @@ def test_close_to_the_optimum_over_receivers_and_phases():
             gains = np.abs(receivers.conj() @ channels) ** 2
             best = max(best, int((gains * problem.gamma >= 1).sum(axis=1).max()))
         parameters = IrsDualPursuitParameters(6)
-        found = solve(problem, "dual_pursuit", parameters, Context(seed)).active.size
+        found = solve(problem, "dual_pursuit", parameters, seed=seed).active.size
         assert found >= best - 1
         equal += found >= best
     assert equal >= 22
@@ -109,17 +107,17 @@ def test_at_the_deadline_it_answers_with_what_it_has(monkeypatch):
         devices_to_irs=iid_channels(rng, 6, 10),
     )
     unhurried = solve(problem, "dual_pursuit")
-    context = Context()
+    stop = np.zeros(1, np.bool_)
     calls = 0
 
     def passing_deadline(*arguments):
         nonlocal calls
         calls += 1
-        context.stop[0] = calls >= 2
+        stop[0] = calls >= 2
         return joint_dual_pursuit(*arguments)
 
     monkeypatch.setattr(joint_search, "joint_dual_pursuit", passing_deadline)
-    hurried = solve(problem, "dual_pursuit", context=context)
+    hurried = solve(problem, "dual_pursuit", stop=stop)
     assert hurried.stopped == "deadline"
     assert 0 < hurried.active.size <= unhurried.active.size
     assert hurried.iterations < unhurried.iterations
@@ -129,4 +127,4 @@ def test_at_the_deadline_it_answers_with_what_it_has(monkeypatch):
 def test_without_an_answer_at_the_deadline_there_is_none():
     problem = random_irs_problem(np.random.default_rng(105))
     with pytest.raises(DeadlineExceededError):
-        solve(problem, "dual_pursuit", context=Context(stop=np.ones(1, np.bool_)))
+        solve(problem, "dual_pursuit", stop=np.ones(1, np.bool_))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.scheduling import Context, solve
+from app.scheduling import solve
 from app.scheduling.kernels.surface.joint_dual import joint_dual_pursuit
 from app.scheduling.kernels.surface.joint_round import SERVED, begin, linearise, move
 from lab.channels import iid_channels
@@ -95,7 +95,7 @@ def test_reaches_the_optimum_over_all_phases():
         reflected = problem.irs_to_server.T * problem.devices_to_irs
         gains = np.abs(problem.direct[0] + grid @ reflected) ** 2 * problem.gamma
         best = int((gains >= 1).sum(axis=1).max())
-        found = solve(problem, "dual_pursuit", context=Context(seed)).active.size
+        found = solve(problem, "dual_pursuit", seed=seed).active.size
         assert found >= best - 1
         equal += found >= best
     assert equal >= 27
@@ -109,7 +109,7 @@ GROWN = {-12: 72, -9: 160}
 def test_two_starts_find_what_growing_finds_from_fifty(gamma_db):
     problems = iid_irs_problems(12, 32, gamma_db, seed=1000)
     found = sum(
-        solve(problem, "dual_pursuit", context=Context(seed)).active.size
+        solve(problem, "dual_pursuit", seed=seed).active.size
         for seed, problem in enumerate(problems)
     )
     assert found >= GROWN[gamma_db]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.scheduling import Context, DeadlineExceededError, solve
+from app.scheduling import DeadlineExceededError, solve
 from app.scheduling.irs.phases import PhaseGrid
 from app.scheduling.irs.schedulers.matching_pursuit import IrsMatchingPursuitParameters
 from lab.oracles import plain_joint_pursuit
@@ -53,8 +53,7 @@ def test_tuning_schedules_more_than_any_of_many_random_phases_on_average(policy)
         parameters = IrsMatchingPursuitParameters(phase_update=policy)
         tuned += solve(problem, "matching_pursuit", parameters).active.size
         untuned += max(
-            solve(problem, "random_phases", context=Context(seed=20 * seed + i)).active.size
-            for i in range(5)
+            solve(problem, "random_phases", seed=20 * seed + i).active.size for i in range(5)
         )
     assert tuned > untuned
 
@@ -62,4 +61,4 @@ def test_tuning_schedules_more_than_any_of_many_random_phases_on_average(policy)
 def test_nothing_to_answer_before_it_ends():
     problem = random_irs_problem(np.random.default_rng(83))
     with pytest.raises(DeadlineExceededError):
-        solve(problem, "matching_pursuit", context=Context(stop=np.ones(1, np.bool_)))
+        solve(problem, "matching_pursuit", stop=np.ones(1, np.bool_))

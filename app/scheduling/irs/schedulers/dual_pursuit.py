@@ -38,13 +38,13 @@ from annotated_types import Interval
 
 from app.scheduling.irs.joint_search import JointSearch
 from app.scheduling.irs.problem import IrsProblem
+from app.scheduling.schedule import Stopped
 from app.scheduling.scheduler import (
     Context,
     DeadlineExceededError,
     Parameters,
     Scheduler,
     Selection,
-    Stopped,
 )
 from app.scheduling.types import ComplexArray
 

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.scheduling import IRS_SCHEDULERS, SCHEDULERS
-from app.scheduling.effort import longest_seconds
 
 ESTIMATED = {
     "matching_pursuit": [{"search": s} for s in ("backward", "forward", "bidirectional")],
@@ -18,7 +17,8 @@ CASES = [(name, parameters) for name, listed in ESTIMATED.items() for parameters
 
 
 def estimate(name, antennas, devices, parameters=None):
-    return longest_seconds(SCHEDULERS[name].parameters(**parameters or {}), antennas, devices)
+    scheduler = SCHEDULERS[name]
+    return scheduler.longest_seconds(scheduler.parameters(**parameters or {}), antennas, devices)
 
 
 @pytest.mark.parametrize(("name", "parameters"), CASES)
@@ -51,4 +51,4 @@ def test_other_algorithms_have_none():
     for name in SCHEDULERS.keys() - ESTIMATED.keys():
         assert estimate(name, 1, 1) == math.inf
     for scheduler in IRS_SCHEDULERS.values():
-        assert longest_seconds(scheduler.parameters(), 1, 1) == math.inf
+        assert scheduler.longest_seconds(scheduler.parameters(), 1, 1) == math.inf

@@ -1,0 +1,46 @@
+"""The definition of a kind of problem: its algorithms, and how a selection becomes an answer.
+
+To add a kind, add a package with a problem (:class:`app.scheduling.problem.AnyProblem`), a ``Kind``
+and a folder of schedulers, and name the kind in :mod:`app.scheduling.registry`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from app.scheduling.problem import AnyProblem
+from app.scheduling.schedule import Schedule
+from app.scheduling.scheduler import Selection
+from app.scheduling.spec import SolveSpec
+from app.scheduling.types import MaskArray
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of problem.
+
+    Parameters
+    ----------
+    name
+        Its name, in front of those of its algorithms wherever kinds meet; empty for plain ones.
+    problem
+        The class of its problems.
+    schedulers
+        The package whose modules define its algorithms.
+    answer
+        (problem, selection, spec, stop) → the verified schedule of a selection that one of its
+        algorithms made.
+    verify
+        (problem, schedule, options) → None; raises ``VerificationError`` if the schedule breaks a
+        formula. For those who doubt an answer; ``answer`` has checked it already.
+    upper_bound
+        (problem, schedule, spec, stop) → a proven bound on how many devices can be served; None if
+        this kind has none.
+    """
+
+    name: str
+    problem: type[AnyProblem]
+    schedulers: str
+    answer: Callable[[Any, Selection, SolveSpec, MaskArray], Schedule]
+    verify: Callable[..., None]
+    upper_bound: Callable[[Any, Schedule, SolveSpec, MaskArray], int] | None = None

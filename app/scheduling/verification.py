@@ -1,0 +1,83 @@
+"""Verification of a schedule against the formulas."""
+
+from app.scheduling.kernels import formulas
+from app.scheduling.kernels.formulas import broken_formula
+from app.scheduling.problem import Problem
+from app.scheduling.schedule import Method, Schedule
+
+
+class VerificationError(AssertionError):
+    """A schedule breaks a formula it must satisfy: a bug in the scheduler, not in the input."""
+
+
+def verify(
+    problem: Problem,
+    schedule: Schedule,
+    *,
+    keeps_tolerance: bool = True,
+    method: Method = "zero_forcing",
+) -> None:
+    r"""Check a schedule against the formulas, using only the numbers of the problem.
+
+    - :math:`\|c\| = 1`, and only the active devices transmit;
+    - :math:`|\psi_k|^2 \le P`;
+    - with zero forcing :math:`c^H h_k \psi_k = \sqrt{\eta}\,\phi_k`: the aggregate is the weighted
+      sum;
+    - :math:`E = \sum_{k\in S}|\psi_k c^H h_k/\sqrt\eta - \phi_k|^2 + \sigma^2/\eta`;
+    - unless ``keeps_tolerance`` is false, :math:`|h_k^H c| - e_k \ge \phi_k/\sqrt\gamma`
+      with the CSI error bound :math:`e_k`, and so :math:`E \le \varepsilon`.
+
+    Raises
+    ------
+    VerificationError
+        A formula does not hold.
+    """
+    if schedule.phases is not None:
+        raise VerificationError("there is no surface, so there can be no phases")
+    active, receiver = schedule.active, schedule.receiver
+    if active.size == 0:
+        if schedule.feasible or receiver is not None or schedule.transmit_scalars.any():
+            raise VerificationError("an empty schedule must be infeasible and transmit nothing")
+        return
+    if receiver is None or schedule.power_factor is None or schedule.computation_error is None:
+        raise VerificationError("active devices need a receiver")
+    broken = broken_formula(
+        problem.channels,
+        problem.weights,
+        problem.required_gains,
+        problem.power,
+        problem.noise_variance,
+        receiver,
+        active,
+        schedule.power_factor,
+        schedule.computation_error,
+        schedule.transmit_scalars,
+        method == "zero_forcing",
+    )
+    require_unbroken(broken, feasible=schedule.feasible, keeps_tolerance=keeps_tolerance)
+
+
+def require_unbroken(broken: int, *, feasible: bool, keeps_tolerance: bool) -> None:
+    """Raise :class:`VerificationError` if ``broken_formula`` found anything."""
+    if broken not in (0, formulas.TOLERANCE):
+        raise VerificationError(_BROKEN[broken])
+    served = broken != formulas.TOLERANCE
+    if feasible != served or (keeps_tolerance and not served):
+        raise VerificationError("a device is scheduled beyond the tolerance")
+
+
+def require_within_bound(schedule: Schedule) -> None:
+    """Raise :class:`VerificationError` if ``schedule`` exceeds its bound."""
+    bound = schedule.upper_bound
+    if bound is not None and schedule.feasible and schedule.active.size > bound:
+        raise VerificationError("more devices are served than were proven possible")
+
+
+_BROKEN = {
+    formulas.ORDER: "active must be ascending device indices",
+    formulas.NORM: "the receiver must have unit norm",
+    formulas.SILENCE: "an inactive device transmits",
+    formulas.POWER: "a device exceeds the power limit",
+    formulas.SUM: "the received sum is not the weighted sum",
+    formulas.ERROR: "the computation error must be that of the transmission",
+}
