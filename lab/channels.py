@@ -6,6 +6,7 @@ The paper's network, a ring of devices around the server, is in
 
 import numpy as np
 
+from airsched_client.federated.band import subcarrier_channels, tap_powers
 from app.scheduling.types import ComplexArray, RealArray
 
 SERVER = np.array([0.0, 0.0])
@@ -25,6 +26,14 @@ def iid_channels(rng: np.random.Generator, antennas: int, devices: int) -> Compl
     """Return independent CN(0, 1) entries, (N, K): the paper's setting for its first figures."""
     entries = rng.standard_normal((2, antennas, devices)) / np.sqrt(2)
     return np.asarray(entries[0] + 1j * entries[1])
+
+
+def iid_band(
+    rng: np.random.Generator, subcarriers: int, antennas: int, devices: int, taps: int
+) -> ComplexArray:
+    """Return (F, N, K) channels whose taps are independent: CN(0, 1) on every subcarrier."""
+    drawn = np.stack([iid_channels(rng, antennas, devices) for _ in range(taps)])
+    return subcarrier_channels(np.sqrt(tap_powers(taps))[:, None, None] * drawn, subcarriers)
 
 
 def random_unitary(rng: np.random.Generator, size: int) -> ComplexArray:

@@ -14,7 +14,8 @@ from airsched_client.federated.partition import (
 from airsched_client.federated.traces import Trace
 from app.scheduling import IrsProblem, Problem
 from app.scheduling.types import RealArray
-from lab.channels import BESIDE_SERVER, iid_channels, irs_channels
+from app.scheduling.wideband.problem import Criterion, WidebandProblem
+from lab.channels import BESIDE_SERVER, iid_band, iid_channels, irs_channels
 
 _UMI = Path(__file__).parents[1] / "examples" / "sionna" / "umi.npz"
 
@@ -113,6 +114,31 @@ def iid_irs_problems(
     ]
 
 
+def band_problems(
+    count: int,
+    subcarriers: int,
+    antennas: int,
+    devices: int,
+    gamma_db: float,
+    seed: int = 0,
+    *,
+    taps: int = 4,
+    criterion: Criterion = "mean",
+) -> list[WidebandProblem]:
+    """Return ``count`` bands with independent taps and unit weights, the same every time."""
+    rng = np.random.default_rng(seed)
+    gamma = 10 ** (gamma_db / 10)
+    return [
+        WidebandProblem(
+            iid_band(rng, subcarriers, antennas, devices, taps),
+            np.ones(devices),
+            gamma,
+            criterion=criterion,
+        )
+        for _ in range(count)
+    ]
+
+
 def random_problem(
     rng: np.random.Generator, max_devices: int | None = None, **fixed: Any
 ) -> Problem:
@@ -158,3 +184,22 @@ def random_irs_problem(
         **fixed,
     }
     return IrsProblem(**arguments)
+
+
+def random_wideband_problem(
+    rng: np.random.Generator, max_devices: int | None = None, **fixed: Any
+) -> WidebandProblem:
+    """As :func:`random_problem`, over a band from flat to selective, with either criterion."""
+    plain = random_problem(rng, max_devices)
+    subcarriers, taps = int(rng.integers(1, 7)), int(rng.integers(1, 7))
+    amplitudes = 10 ** rng.uniform(-1.5, 0, plain.devices)
+    arguments: dict[str, Any] = {
+        "channels": amplitudes * iid_band(rng, subcarriers, plain.antennas, plain.devices, taps),
+        "weights": plain.weights,
+        "gamma": plain.gamma,
+        "power": plain.power,
+        "noise_variance": plain.noise_variance,
+        "criterion": ["mean", "each"][rng.integers(2)],
+        **fixed,
+    }
+    return WidebandProblem(**arguments)

@@ -1,0 +1,1 @@
+"""Search for one set of devices over the subcarriers of a band."""

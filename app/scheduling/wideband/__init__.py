@@ -1,0 +1,1 @@
+"""Scheduling over a band: one set of devices, one receiver on every subcarrier."""

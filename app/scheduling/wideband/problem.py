@@ -1,0 +1,176 @@
+r"""The scheduling problem over a band, frozen and checked.
+
+A model update is spread over F subcarriers. Device k has the channel :math:`h_{k,f}` on subcarrier
+f, and the server one receiver :math:`c_f` for each. One set :math:`S` transmits on all of them, so
+every coordinate of the model is averaged over the same devices. With
+:math:`E_f = (\sigma^2/P)\max_{k\in S}\phi_k^2\|c_f\|^2/|h_{k,f}^H c_f|^2`, maximise :math:`|S|`
+subject to
+
+mean
+    :math:`\frac1F\sum_f E_f \le \varepsilon`: the mean squared error of the aggregated model.
+each
+    :math:`E_f \le \varepsilon` on every subcarrier.
+
+With priorities :math:`v_k`, maximise :math:`\sum_{k\in S} v_k` instead.
+"""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from app.scheduling.kernels.formulas import SERVED_TOLERANCE
+from app.scheduling.problem import InvalidProblemError, Problem, Rebuilt, frozen
+from app.scheduling.types import ComplexArray, MaskArray, RealArray
+
+Criterion = Literal["mean", "each"]
+
+
+@dataclass(frozen=True, eq=False)
+class WidebandProblem(Rebuilt):
+    """One round over a band of subcarriers.
+
+    Parameters
+    ----------
+    channels
+        (F, N, K) complex: column k of matrix f is device k's channel on subcarrier f.
+    weights, gamma, noise_variance, priorities
+        As for :class:`app.scheduling.problem.Problem`.
+    power
+        Transmit power limit P of a device on each subcarrier.
+    csi_error
+        (K,) or one number for all: bound on the error of each h_{k,f}. Only with *each*.
+    criterion
+        What the tolerance limits: the *mean* of the subcarriers' errors, or *each* of them.
+
+    Raises
+    ------
+    InvalidProblemError
+        A shape or value is invalid; the error names the argument.
+    """
+
+    channels: ComplexArray
+    weights: RealArray
+    gamma: float
+    power: float = 1.0
+    noise_variance: float = 1.0
+    csi_error: RealArray | float = 0.0
+    priorities: RealArray | None = None
+    criterion: Criterion = "mean"
+
+    stacked: Problem = field(init=False, repr=False)
+    """The same devices with the antennas of all subcarriers stacked, (F·N, K)."""
+
+    def __post_init__(self) -> None:
+        channels = frozen("channels", self.channels, np.complex128)
+        if channels.ndim != 3:
+            raise InvalidProblemError("channels", "must be subcarriers × antennas × devices")
+        if channels.size == 0:
+            raise InvalidProblemError(
+                "channels", "must have at least one subcarrier, one antenna and one device"
+            )
+        if self.criterion not in ("mean", "each"):
+            raise InvalidProblemError("criterion", "must be mean or each")
+        stacked = Problem(
+            channels.reshape(-1, channels.shape[2]),
+            self.weights,
+            self.gamma,
+            self.power,
+            self.noise_variance,
+            self.csi_error,
+            self.priorities,
+        )
+        if self.criterion == "mean" and np.any(np.asarray(stacked.csi_error) != 0):
+            raise InvalidProblemError(
+                "csi_error",
+                "is not available with the criterion mean: what a device then needs on one "
+                "subcarrier depends on the others; set criterion to each",
+            )
+        object.__setattr__(self, "channels", channels)
+        object.__setattr__(self, "stacked", stacked)
+        for name in ("weights", "csi_error", "priorities"):
+            object.__setattr__(self, name, getattr(stacked, name))
+
+    @property
+    def subcarriers(self) -> int:
+        """Number of subcarriers F."""
+        return int(self.channels.shape[0])
+
+    @property
+    def antennas(self) -> int:
+        """Number of antennas N."""
+        return int(self.channels.shape[1])
+
+    @property
+    def devices(self) -> int:
+        """Number of devices K."""
+        return int(self.channels.shape[2])
+
+    @property
+    def entries(self) -> int:
+        """Number of channel coefficients, F·N·K."""
+        return int(self.channels.size)
+
+    @property
+    def each(self) -> bool:
+        """Whether every subcarrier must keep the tolerance, rather than their mean."""
+        return self.criterion == "each"
+
+    @property
+    def required_gains(self) -> RealArray:
+        """(K,) device k adds no more than ε on subcarrier f where |h_{k,f}ᴴc_f|² is at least it."""
+        return self.stacked.required_gains
+
+    @property
+    def max_error(self) -> float:
+        """Tolerable computation error ε = γσ²/P."""
+        return self.stacked.max_error
+
+    @property
+    def values(self) -> RealArray:
+        """(K,) what each device adds to a set: its priority over the largest; one without any."""
+        return self.stacked.values
+
+    @cached_property
+    def tones(self) -> tuple[Problem, ...]:
+        """The subcarriers as problems of their own, with the same tolerance."""
+        return tuple(replace(self.stacked, channels=channels) for channels in self.channels)
+
+    def costs(self, receivers: ComplexArray) -> RealArray:
+        r"""Return (F, K) :math:`q_k\|c_f\|^2/|h_{k,f}^H c_f|^2`, for receivers (F, N) of any norm.
+
+        The largest over a set is :math:`E_f/\varepsilon`.
+        """
+        norms = np.linalg.norm(receivers, axis=1, keepdims=True)
+        units = receivers / np.where(norms > 0, norms, 1.0)
+        gains = np.abs(np.einsum("fnk,fn->fk", self.channels.conj(), units)) ** 2
+        costs = np.full(gains.shape, np.inf)
+        np.divide(self.required_gains, gains, out=costs, where=gains > 0)
+        return costs
+
+    def keeps(self, costs: RealArray) -> bool | MaskArray:
+        """Whether costs (F, …), the largest of a set on every subcarrier, keep the tolerance."""
+        compared = costs.max(axis=0) if self.each else costs.mean(axis=0)
+        kept: bool | MaskArray = compared * (1 - SERVED_TOLERANCE) <= 1
+        return kept
+
+    def with_joined(self, receivers: ComplexArray, active: MaskArray) -> MaskArray:
+        """Return the (K,) set with every device that ``receivers`` serve as well, cheapest first.
+
+        A device that no receiver reaches cannot be ``active``.
+        """
+        costs = self.costs(receivers)
+        active = active.copy()
+        levels = costs[:, active].max(axis=1, initial=0.0)
+        while not active.all():
+            others = np.flatnonzero(~active)
+            joint = np.maximum(levels[:, None], costs[:, others])
+            cheapest = int(np.argmin(joint.mean(axis=0)))
+            if self.each:
+                cheapest = int(np.argmin(joint.max(axis=0)))
+            if not self.keeps(joint[:, cheapest]):
+                break
+            active[others[cheapest]] = True
+            levels = joint[:, cheapest]
+        return active

@@ -1,0 +1,123 @@
+r"""Dual pursuit over a band: drop the devices whose multipliers, summed over the band, are largest.
+
+With :math:`a_{k,f} = h_{k,f}/\sqrt{q_k}` and receivers :math:`w_f` such that
+:math:`|a_{k,f}^H w_f| \ge 1` for all k in S, subcarrier f has the error
+:math:`E_f = \varepsilon\|w_f\|^2`. So the criterion *mean* asks for the least norm of all
+:math:`w_f` together, in :math:`C^{NF}` with F constraints per device, and *each* for F least norms
+that share the set. The search is that of :mod:`app.scheduling.schedulers.dual_pursuit`, with the
+multipliers of a device summed over the subcarriers
+(:mod:`app.scheduling.kernels.wideband.descent`).
+
+The devices that all subcarriers serve when each is scheduled alone
+(:mod:`app.scheduling.wideband.intersecting`, with its default parameters) are one more start, as
+long as they are worth more than what was found: so there is never less than that, and nothing is
+lost where the subcarriers are alike.
+
+The result depends on the seed. It is locally optimal, not provably the best.
+
+Cost: F times that of the search on one subcarrier. At the deadline it returns the best set so far.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Interval
+
+from app.scheduling.kernels.wideband.search import wideband_pursuit
+from app.scheduling.scheduler import (
+    Context,
+    DeadlineExceededError,
+    Parameters,
+    Scheduler,
+    Selection,
+)
+from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters
+from app.scheduling.types import ComplexArray, MaskArray
+from app.scheduling.wideband.intersecting import intersect
+from app.scheduling.wideband.polishing import polish
+from app.scheduling.wideband.problem import WidebandProblem
+
+_TOLERANCE = 1e-3
+_VISITS, _VISITS_PER_DEVICE = 10_000, 20
+_SEED_BITS = (1 << 64) - 1
+
+
+@dataclass(frozen=True)
+class WidebandDualPursuitParameters(Parameters):
+    """Parameters of dual pursuit over a band.
+
+    Parameters
+    ----------
+    starts
+        Number of receivers to start from, for 125 devices that can be served alone: more starts
+        find more devices, in proportionally more time. For other numbers of devices, inversely
+        proportional; for 50 and fewer, two and a half times as many.
+    """
+
+    starts: Annotated[int, Interval(ge=1, le=10_000)] = 3
+
+
+def select(
+    problem: WidebandProblem, parameters: WidebandDualPursuitParameters, context: Context
+) -> Selection:
+    """Search, compare with the intersection, then polish."""
+    receivers, active, rounds = _search(problem, parameters.starts, context, context.warm_start)
+    values = problem.values
+    with suppress(DeadlineExceededError):
+        worth = values[active].sum()
+        common = intersect(problem, DualPursuitParameters(), context, beyond=worth)
+        if common is not None:
+            receivers, active, more = _search(problem, 1, context, common.receiver)
+            rounds += common.iterations + more
+            if values[active].sum() < values[common.active].sum():
+                receivers, active = common.receiver, common.active
+    if not active.any():
+        if context.stop[0]:
+            raise DeadlineExceededError
+        return Selection(receivers, active, rounds)
+    # Bounded, so that polishing thousands of devices does not take longer than the search.
+    receivers, active = polish(
+        problem,
+        receivers,
+        active,
+        context.stop,
+        tolerance=_TOLERANCE,
+        most_visits=_VISITS + _VISITS_PER_DEVICE * int(active.sum()),
+    )
+    return Selection(receivers, active, rounds, "deadline" if context.stop[0] else "converged")
+
+
+def _search(
+    problem: WidebandProblem, starts: int, context: Context, start: ComplexArray | None
+) -> tuple[ComplexArray, MaskArray, int]:
+    """Return receivers (F, N), the devices that they serve (K,), and rounds."""
+    # A copy, because the kernel is compiled for writable arrays.
+    given = np.zeros((0, 0), np.complex128) if start is None else np.array(start)
+    return wideband_pursuit(
+        problem.channels,
+        np.sqrt(problem.required_gains),
+        problem.values,
+        problem.each,
+        given,
+        starts,
+        np.uint64(context.seed & _SEED_BITS),
+        context.stop,
+    )
+
+
+SCHEDULERS = (
+    Scheduler(
+        name="dual_pursuit",
+        summary="Drops the devices with the largest multipliers of least-norm receivers, summed "
+        "over the subcarriers, from several starts, and polishes the result.",
+        reference="Coordinate ascent on the dual of single-group multicast beamforming, with "
+        "admission control, on every subcarrier",
+        parameters=WidebandDualPursuitParameters,
+        select=select,
+        symmetric=False,
+        pace="anytime",
+        takes_priorities=True,
+    ),
+)
