@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.scheduling import (
-    IRS_SCHEDULERS,
     SCHEDULERS,
     AnyProblem,
     Context,
@@ -19,7 +18,9 @@ from app.scheduling import (
     Problem,
     Scheduler,
     SolveSpec,
+    WidebandProblem,
     find_frontier,
+    kind_with,
     schedulers_of,
     solve,
     solve_specified,
@@ -31,7 +32,7 @@ SMALL = Problem(np.array([[1.0, 0.2j], [0.3, 1.0]]), np.ones(2), gamma=1.0)
 """A round with two devices."""
 
 _SMALL_IRS = IrsProblem(SMALL.channels, SMALL.channels, SMALL.channels, SMALL.weights, gamma=1.0)
-_START = np.ones(2, np.complex128)
+_SMALL_BAND = WidebandProblem(SMALL.channels[None], SMALL.weights, gamma=1.0)
 
 FORMULAS, BOUND, FRONTIER = "formulas", "bound", "frontier"
 DEFAULT = "matching_pursuit"
@@ -54,7 +55,7 @@ class Part:
     Parameters
     ----------
     name
-        The algorithm, with ``irs/`` in front if it tunes a surface; or what else uses them.
+        The algorithm, with its kind in front unless that is plain; or what else uses them.
     use
         Uses each of them once.
     pace
@@ -73,7 +74,7 @@ def _parts() -> Iterator[Part]:
     # With nothing known, so that it has to search.
     yield Part(BOUND, lambda: prove(SMALL, 0, np.zeros(1, np.bool_)))
     yield Part(FRONTIER, lambda: find_frontier(SMALL, frontier), dual_pursuit.pace)
-    for problem in (SMALL, _SMALL_IRS):
+    for problem in (SMALL, _SMALL_IRS, _SMALL_BAND):
         for scheduler in schedulers_of(problem).values():
             yield Part(name_of(scheduler), _user(problem, scheduler), scheduler.pace)
 
@@ -90,17 +91,19 @@ def _use_formulas() -> None:
 
 
 def _user(problem: AnyProblem, scheduler: Scheduler) -> Callable[[], None]:
+    start = np.ones(problem.receiver_shape, np.complex128)
+
     def use() -> None:
         for parameters in scheduler.variants():
             if name_of(scheduler) == DEFAULT:
                 # Its search alone: the rest is compiled at the same time.
-                scheduler.select(problem, parameters, Context(warm_start=_START))
+                scheduler.select(problem, parameters, Context(warm_start=start))
             else:
                 solve(
                     problem,
                     scheduler.name,
                     parameters,
-                    warm_start=_START,
+                    warm_start=start,
                     coordination="mmse",
                     polish=True,
                 )
@@ -110,8 +113,7 @@ def _user(problem: AnyProblem, scheduler: Scheduler) -> Callable[[], None]:
 
 def name_of(scheduler: Scheduler) -> str:
     """Return the name of the part that holds the kernels of ``scheduler``."""
-    prefix = "irs/" if IRS_SCHEDULERS.get(scheduler.name) is scheduler else ""
-    return prefix + scheduler.name
+    return f"{kind_with(scheduler).name}/{scheduler.name}".lstrip("/")
 
 
 def needed(spec: SolveSpec) -> set[str]:

@@ -4,7 +4,15 @@ from app.scheduling.frontier import Frontier, find_frontier
 from app.scheduling.irs.problem import IrsProblem
 from app.scheduling.kind import Kind
 from app.scheduling.problem import AnyProblem, InvalidProblemError, Problem
-from app.scheduling.registry import IRS_SCHEDULERS, KINDS, SCHEDULERS, kind_of, schedulers_of
+from app.scheduling.registry import (
+    IRS_SCHEDULERS,
+    KINDS,
+    SCHEDULERS,
+    WIDEBAND_SCHEDULERS,
+    kind_of,
+    kind_with,
+    schedulers_of,
+)
 from app.scheduling.schedule import Method, Schedule
 from app.scheduling.scheduler import (
     Context,
@@ -17,11 +25,13 @@ from app.scheduling.scheduler import (
 from app.scheduling.solver import solve, solve_specified, verify, with_bound
 from app.scheduling.spec import SolveSpec
 from app.scheduling.verification import VerificationError
+from app.scheduling.wideband.problem import WidebandProblem
 
 __all__ = [
     "IRS_SCHEDULERS",
     "KINDS",
     "SCHEDULERS",
+    "WIDEBAND_SCHEDULERS",
     "AnyProblem",
     "Context",
     "DeadlineExceededError",
@@ -38,8 +48,10 @@ __all__ = [
     "Scheduler",
     "SolveSpec",
     "VerificationError",
+    "WidebandProblem",
     "find_frontier",
     "kind_of",
+    "kind_with",
     "schedulers_of",
     "solve",
     "solve_specified",

@@ -14,6 +14,7 @@ from app.scheduling.kind import Kind
 from app.scheduling.plain import PLAIN
 from app.scheduling.problem import AnyProblem
 from app.scheduling.scheduler import Scheduler
+from app.scheduling.wideband.kind import BAND
 
 
 def _find(package: ModuleType) -> Mapping[str, Scheduler]:
@@ -30,7 +31,7 @@ def _find(package: ModuleType) -> Mapping[str, Scheduler]:
     return MappingProxyType(dict(sorted(found.items())))
 
 
-KINDS: tuple[Kind, ...] = (PLAIN, SURFACE)
+KINDS: tuple[Kind, ...] = (PLAIN, SURFACE, BAND)
 """Every kind of problem."""
 
 _KINDS = {kind.problem: kind for kind in KINDS}
@@ -42,6 +43,9 @@ SCHEDULERS = _SCHEDULERS[PLAIN]
 IRS_SCHEDULERS = _SCHEDULERS[SURFACE]
 """Every scheduler for problems with a surface, by name."""
 
+WIDEBAND_SCHEDULERS = _SCHEDULERS[BAND]
+"""Every scheduler for problems over a band, by name."""
+
 
 def kind_of(problem: AnyProblem) -> Kind:
     """Return the kind of ``problem``."""
@@ -51,3 +55,9 @@ def kind_of(problem: AnyProblem) -> Kind:
 def schedulers_of(problem: AnyProblem) -> Mapping[str, Scheduler]:
     """Return the schedulers for problems of this kind."""
     return _SCHEDULERS[kind_of(problem)]
+
+
+def kind_with(scheduler: Scheduler) -> Kind:
+    """Return the kind whose problems ``scheduler`` solves; plain if it is not registered."""
+    kinds = (kind for kind in KINDS if _SCHEDULERS[kind].get(scheduler.name) is scheduler)
+    return next(kinds, PLAIN)

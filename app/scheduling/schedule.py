@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple
 
-from app.scheduling.types import ComplexArray, IndexArray
+from app.scheduling.types import ComplexArray, IndexArray, RealArray
 
 Method = Literal["zero_forcing", "mmse"]
 """How the transmit scalars are set: see :mod:`app.scheduling.coordination`."""
@@ -21,11 +21,11 @@ class Schedule(NamedTuple):
     active
         Ascending indices of the scheduled devices, the set S.
     receiver
-        (N,) complex, unit norm; None when nobody is active.
+        (N,) complex, unit norm; (F, N) over a band; None when nobody is active.
     power_factor, computation_error
         η and E; None when nobody is active.
     transmit_scalars
-        (K,) complex ψ, zero off the active set.
+        (K,) complex ψ, zero off the active set; (F, K) over a band.
     iterations, stopped
         How long the algorithm ran, and why it ended.
     phases
@@ -33,6 +33,9 @@ class Schedule(NamedTuple):
         surface.
     upper_bound
         Proven: no receiver serves more devices. None unless it was asked for.
+    power_factors, computation_errors
+        (F,) η and E of every subcarrier; None unless over a band. There ``power_factor`` is None,
+        and ``computation_error`` what the criterion compares with the tolerance.
     """
 
     feasible: bool
@@ -45,6 +48,8 @@ class Schedule(NamedTuple):
     stopped: Stopped
     phases: ComplexArray | None = None
     upper_bound: int | None = None
+    power_factors: RealArray | None = None
+    computation_errors: RealArray | None = None
 
     @property
     def optimal(self) -> bool:

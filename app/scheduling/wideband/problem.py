@@ -14,6 +14,7 @@ each
 With priorities :math:`v_k`, maximise :math:`\sum_{k\in S} v_k` instead.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -21,14 +22,14 @@ from typing import Literal
 import numpy as np
 
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE
-from app.scheduling.problem import InvalidProblemError, Problem, Rebuilt, frozen
+from app.scheduling.problem import AnyProblem, InvalidProblemError, Problem, frozen
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 Criterion = Literal["mean", "each"]
 
 
 @dataclass(frozen=True, eq=False)
-class WidebandProblem(Rebuilt):
+class WidebandProblem(AnyProblem):
     """One round over a band of subcarriers.
 
     Parameters
@@ -98,14 +99,19 @@ class WidebandProblem(Rebuilt):
         return int(self.channels.shape[0])
 
     @property
-    def antennas(self) -> int:
-        """Number of antennas N."""
-        return int(self.channels.shape[1])
+    def sizes(self) -> Mapping[str, int]:
+        """Numbers of subcarriers F, antennas N and devices K."""
+        return dict(zip(("subcarriers", "antennas", "devices"), self.channels.shape, strict=True))
 
     @property
-    def devices(self) -> int:
-        """Number of devices K."""
-        return int(self.channels.shape[2])
+    def receiver_shape(self) -> tuple[int, ...]:
+        """F receivers for N antennas."""
+        return (self.subcarriers, self.antennas)
+
+    @property
+    def why_no_bound(self) -> str | None:
+        """Priorities exclude a bound."""
+        return self.stacked.why_no_bound
 
     @property
     def entries(self) -> int:

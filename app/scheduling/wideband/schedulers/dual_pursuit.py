@@ -26,6 +26,7 @@ import numpy as np
 from annotated_types import Interval
 
 from app.scheduling.kernels.wideband.search import wideband_pursuit
+from app.scheduling.pursuit import seed_of
 from app.scheduling.scheduler import (
     Context,
     DeadlineExceededError,
@@ -41,7 +42,6 @@ from app.scheduling.wideband.problem import WidebandProblem
 
 _TOLERANCE = 1e-3
 _VISITS, _VISITS_PER_DEVICE = 10_000, 20
-_SEED_BITS = (1 << 64) - 1
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def _search(
         problem.each,
         given,
         starts,
-        np.uint64(context.seed & _SEED_BITS),
+        seed_of(context.seed),
         context.stop,
     )
 

@@ -1,0 +1,147 @@
+r"""Problems over a band: the devices coordinate on every subcarrier as they do on one.
+
+On subcarrier f, :math:`c_f^H h_{k,f}\psi_{k,f} = \sqrt{\eta_f}\,\phi_k` with zero forcing, and
+:math:`E_f` is the error of the coordinates of the model that it carries.
+"""
+
+import numpy as np
+
+from app.scheduling.bounding import bounded
+from app.scheduling.kernels.formulas import SERVED_TOLERANCE, broken_formula, coordinate
+from app.scheduling.kind import Kind
+from app.scheduling.schedule import Method, Schedule
+from app.scheduling.scheduler import Context, Selection
+from app.scheduling.spec import BOUND_MS, SolveSpec
+from app.scheduling.types import MaskArray, RealArray
+from app.scheduling.verification import VerificationError, require_unbroken
+from app.scheduling.wideband.polishing import polish
+from app.scheduling.wideband.problem import WidebandProblem
+
+
+def _answer(
+    problem: WidebandProblem, selection: Selection, spec: SolveSpec, stop: MaskArray
+) -> Schedule:
+    """Polish the receivers if asked, coordinate the active devices, and verify the schedule."""
+    if spec.polish:
+        receivers, mask = polish(problem, selection.receiver, selection.active, stop)
+        stopped = "deadline" if stop[0] else selection.stopped
+        selection = selection._replace(receiver=receivers, active=mask, stopped=stopped)
+    schedule = _coordinated(problem, selection, spec.coordination)
+    _verify(problem, schedule, method=spec.coordination)
+    return schedule
+
+
+def _coordinated(problem: WidebandProblem, selection: Selection, method: Method) -> Schedule:
+    subcarriers, devices = problem.subcarriers, problem.devices
+    active = np.flatnonzero(selection.active)
+    scalars = np.zeros((subcarriers, devices), np.complex128)
+    ended = (selection.iterations, selection.stopped)
+    if active.size == 0:
+        return Schedule(False, active, None, None, None, scalars, *ended)
+    receivers = np.empty(problem.receiver_shape, np.complex128)
+    factors, errors = np.empty(subcarriers), np.empty(subcarriers)
+    for f in range(subcarriers):
+        receivers[f], _, factors[f], errors[f], scalars[f], _ = coordinate(
+            problem.channels[f],
+            problem.weights,
+            problem.required_gains,
+            problem.power,
+            problem.noise_variance,
+            selection.receiver[f],
+            selection.active,
+            method == "zero_forcing",
+        )
+    return Schedule(
+        True,
+        active,
+        receivers,
+        None,
+        _compared(problem, errors),
+        scalars,
+        *ended,
+        power_factors=factors,
+        computation_errors=errors,
+    )
+
+
+def _compared(problem: WidebandProblem, errors: RealArray) -> float:
+    """Return what the criterion compares with the tolerance."""
+    return float(errors.max() if problem.each else errors.mean())
+
+
+def _verify(
+    problem: WidebandProblem, schedule: Schedule, *, method: Method = "zero_forcing"
+) -> None:
+    r"""Check a schedule against the formulas, using only the numbers of the problem.
+
+    On every subcarrier the formulas of :func:`app.scheduling.verification.verify`, with the
+    tolerance if the criterion is *each*; with *mean*,
+    :math:`\frac1F\sum_f\max_{k\in S}\phi_k^2/(\gamma|h_{k,f}^H c_f|^2) \le 1`.
+    """
+    active, receivers = schedule.active, schedule.receiver
+    if active.size == 0:
+        if schedule.feasible or receivers is not None or schedule.transmit_scalars.any():
+            raise VerificationError("an empty schedule must be infeasible and transmit nothing")
+        return
+    factors, errors = schedule.power_factors, schedule.computation_errors
+    if receivers is None or factors is None or errors is None:
+        raise VerificationError("active devices need a receiver on every subcarrier")
+    required = problem.required_gains if problem.each else np.zeros(problem.devices)
+    for f in range(problem.subcarriers):
+        broken = broken_formula(
+            problem.channels[f],
+            problem.weights,
+            required,
+            problem.power,
+            problem.noise_variance,
+            receivers[f],
+            active,
+            factors[f],
+            errors[f],
+            schedule.transmit_scalars[f],
+            method == "zero_forcing",
+        )
+        require_unbroken(broken, feasible=schedule.feasible, keeps_tolerance=True)
+    if not problem.keeps(problem.costs(receivers)[:, active].max(axis=1)):
+        raise VerificationError("the mean error over the subcarriers exceeds the tolerance")
+    if schedule.computation_error != _compared(problem, errors):
+        raise VerificationError("the computation error must be that of the criterion")
+
+
+def _upper_bound(
+    problem: WidebandProblem, schedule: Schedule, spec: SolveSpec, stop: MaskArray
+) -> int:
+    r"""Return a proven bound on how many devices any receivers serve.
+
+    No more devices than can be served alone, and
+
+    each
+        A set is served on every subcarrier: the least of their own bounds.
+    mean
+        If the mean of the errors is within ε, the least of them is: a set is served on some
+        subcarrier, so the largest of their own bounds.
+    """
+    alone = problem.required_gains / np.sum(np.abs(problem.channels) ** 2, axis=1).clip(1e-300)
+    compared = alone.max(axis=0) if problem.each else alone.mean(axis=0)
+    servable = int(np.sum(compared * (1 - 2 * SERVED_TOLERANCE) <= 1))
+    served = schedule.active.size
+    seconds = (spec.bound_ms or BOUND_MS) / 1e3 / problem.subcarriers
+    bound = servable if problem.each else 0
+    for tone in problem.tones:
+        # With the mean, a subcarrier need not serve the schedule's devices.
+        known = served if problem.each else 0
+        found = bounded(tone, known, Context(spec.seed, stop), seconds)
+        bound = min(bound, found) if problem.each else max(bound, found)
+        if bound <= served if problem.each else bound >= servable:
+            break
+    return min(bound, servable)
+
+
+BAND = Kind(
+    name="wideband",
+    problem=WidebandProblem,
+    schedulers="app.scheduling.wideband.schedulers",
+    answer=_answer,
+    verify=_verify,
+    upper_bound=_upper_bound,
+)

@@ -1,0 +1,211 @@
+"""What every scheduler of a band must satisfy, for every one that is registered."""
+
+import pickle
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from app.scheduling import (
+    WIDEBAND_SCHEDULERS,
+    DeadlineExceededError,
+    InvalidProblemError,
+    VerificationError,
+    WidebandProblem,
+    solve,
+    verify,
+)
+from lab.channels import iid_channels
+from lab.oracles.wideband_optimum import optimum
+from lab.problems import band_problems, random_wideband_problem
+from tests.scheduling.formulas import assert_formulas_hold
+
+every_scheduler = pytest.mark.parametrize("name", WIDEBAND_SCHEDULERS)
+both_criteria = pytest.mark.parametrize("criterion", ["mean", "each"])
+
+
+def assert_band_formulas_hold(problem, schedule):
+    """Check every subcarrier as a plain schedule, then the criterion; whether anybody is served."""
+    if not schedule.active.size:
+        assert not schedule.feasible
+        assert not schedule.transmit_scalars.any()
+        assert schedule.receiver is None
+        return False
+    tolerated = problem.gamma * problem.noise_variance / problem.power
+    for f in range(problem.subcarriers):
+        tone = SimpleNamespace(
+            active=schedule.active,
+            receiver=schedule.receiver[f],
+            transmit_scalars=schedule.transmit_scalars[f],
+            power_factor=schedule.power_factors[f],
+            computation_error=schedule.computation_errors[f],
+            feasible=schedule.computation_errors[f] <= tolerated * (1 + 1e-8),
+        )
+        each = problem.criterion == "each"
+        assert_formulas_hold(problem, tone, problem.channels[f].T, keeps_tolerance=each)
+    errors = schedule.computation_errors
+    compared = errors.mean() if problem.criterion == "mean" else errors.max()
+    assert schedule.computation_error == pytest.approx(compared)
+    assert compared <= tolerated * (1 + 1e-8)
+    assert schedule.feasible
+    return True
+
+
+@every_scheduler
+@pytest.mark.parametrize("polish", [False, True])
+def test_formulas_hold(name, polish):
+    rng = np.random.default_rng(1)
+    served = 0
+    for _ in range(60):
+        problem = random_wideband_problem(rng)
+        schedule = solve(problem, name, polish=polish)
+        verify(problem, schedule)
+        served += assert_band_formulas_hold(problem, schedule)
+    assert served > 15
+
+
+@every_scheduler
+def test_same_seed_same_answer_and_inputs_untouched(name):
+    (problem,) = band_problems(1, 4, 6, 20, 0)
+    before = pickle.dumps(problem)
+    first = solve(problem, name, seed=7)
+    # The second as a worker process would have it.
+    for second in (solve(problem, name, seed=7), solve(pickle.loads(before), name, seed=7)):
+        np.testing.assert_array_equal(first.active, second.active)
+        np.testing.assert_array_equal(first.receiver, second.receiver)
+        np.testing.assert_array_equal(first.transmit_scalars, second.transmit_scalars)
+    assert pickle.dumps(problem) == before
+
+
+@every_scheduler
+@both_criteria
+@pytest.mark.parametrize(
+    "channels",
+    [
+        pytest.param(np.array([[[0.5 + 1j]]]), id="one of each"),
+        pytest.param(np.array([[[1.0, 0.2, 2.0]], [[1.0, 3.0, 0.1]]]), id="one antenna"),
+        pytest.param(np.zeros((2, 2, 3)), id="all zero"),
+        pytest.param(np.array([[[1, 2], [1j, 1]], [[0, 2], [0, 1]]]), id="a faded subcarrier"),
+        pytest.param(np.ones((3, 3, 4)), id="equal devices"),
+        pytest.param(np.full((2, 2, 3), 1e29), id="huge"),
+        pytest.param(np.full((2, 2, 3), 1e-29), id="tiny"),
+        pytest.param(np.array([[[1e29, 1e-29, 1.0]], [[1.0, 1.0, 1e-29]]]), id="huge and tiny"),
+        pytest.param(np.full((2, 2, 2), 1e-200), id="vanishing"),
+    ],
+)
+@pytest.mark.parametrize("gamma", [1e-30, 0.5, 2.0, 1e30])
+def test_degenerate_problems(name, criterion, channels, gamma):
+    devices = channels.shape[2]
+    problem = WidebandProblem(channels, np.ones(devices), gamma, criterion=criterion)
+    solve(problem, name, coordination="mmse", polish=True)  # verified inside
+    schedule = solve(problem, name)
+    with np.errstate(divide="ignore"):
+        alone = 1 / (gamma * (np.abs(channels) ** 2).sum(axis=1))
+    alone = alone.mean(axis=0) if criterion == "mean" else alone.max(axis=0)
+    servable = np.flatnonzero(alone <= 1 + 1e-9)
+    assert set(schedule.active.tolist()) <= set(servable.tolist())
+    if channels.shape[1] == 1 and criterion == "each":
+        # With one antenna there is one receiver: everyone servable alone is served at once.
+        assert schedule.active.tolist() == servable.tolist()
+
+
+@every_scheduler
+@both_criteria
+def test_never_more_devices_than_the_optimum(name, criterion):
+    for problem in band_problems(8, 3, 2, 6, 1, seed=4, taps=3, criterion=criterion):
+        assert solve(problem, name).active.size <= optimum(problem)
+
+
+@every_scheduler
+def test_csi_error_keeps_every_channel_within_the_bound_served(name):
+    rng = np.random.default_rng(5)
+    served = 0
+    for plain in band_problems(10, 3, 6, 12, 12, seed=6, taps=2, criterion="each"):
+        bound = rng.uniform(0, 0.3, 12)
+        problem = replace(plain, csi_error=bound)
+        schedule = solve(problem, name, polish=True)
+        for f in range(3):
+            c = schedule.receiver[f]
+            for k in schedule.active.tolist():
+                served += 1
+                errors = iid_channels(rng, 6, 20)
+                # The worst error points along the receiver, against the device's response.
+                response = np.vdot(c, problem.channels[f, :, k])
+                errors[:, 0] = -c * response / abs(response)
+                errors *= bound[k] / np.linalg.norm(errors, axis=0)
+                gains = np.abs(c.conj() @ (problem.channels[f][:, [k]] + errors)) ** 2
+                assert (problem.gamma * gains >= 1 - 1e-8).all()
+    assert served > 60
+
+
+@every_scheduler
+def test_a_deadline_that_has_passed(name):
+    (problem,) = band_problems(1, 4, 6, 20, 0)
+    with pytest.raises(DeadlineExceededError):
+        solve(problem, name, stop=np.ones(1, bool))
+
+
+@every_scheduler
+def test_takes_priorities(name):
+    (problem,) = band_problems(1, 4, 6, 20, 3)
+    problem = replace(problem, priorities=np.linspace(1, 5, 20))
+    assert_band_formulas_hold(problem, solve(problem, name))
+    with pytest.raises(InvalidProblemError, match="priorities"):
+        solve(problem, name, bound=True)
+
+
+def test_a_warm_start_has_a_receiver_for_every_subcarrier():
+    (problem,) = band_problems(1, 4, 6, 20, 0)
+    start = solve(problem, "dual_pursuit").receiver
+    assert solve(problem, "dual_pursuit", warm_start=start).active.size > 0
+    for wrong in (start[0], start[:3], start.T):
+        with pytest.raises(InvalidProblemError, match="warm_start"):
+            solve(problem, "dual_pursuit", warm_start=wrong)
+
+
+@both_criteria
+def test_bounds_hold(criterion):
+    tight = 0
+    for problem in band_problems(10, 3, 2, 7, 2, seed=7, taps=2, criterion=criterion):
+        schedule = solve(problem, "dual_pursuit", bound=True, bound_ms=1000)
+        assert optimum(problem) <= schedule.upper_bound
+        tight += schedule.optimal
+    assert tight >= (1 if criterion == "each" else 0)
+
+
+@both_criteria
+def test_mmse_has_no_larger_error(criterion):
+    (problem,) = band_problems(1, 4, 6, 20, 0, criterion=criterion)
+    forced, least = (
+        solve(problem, "dual_pursuit", coordination=m) for m in ("zero_forcing", "mmse")
+    )
+    assert (least.computation_errors < forced.computation_errors).all()
+    verify(problem, least, method="mmse")
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        ({"computation_error": 1e-3}, "criterion"),
+        ({"computation_errors": np.full(4, 1e-3)}, "computation error"),
+        ({"receiver": None}, "receiver"),
+        ({"feasible": False}, "tolerance"),
+        ({"transmit_scalars": np.ones((4, 20))}, "transmits|power|sum"),
+        ({"active": np.zeros(0, int)}, "empty"),
+    ],
+)
+def test_verification_notices(broken, message):
+    (problem,) = band_problems(1, 4, 6, 20, 0)
+    schedule = solve(problem, "dual_pursuit")
+    with pytest.raises(VerificationError, match=message):
+        verify(problem, schedule._replace(**broken))
+
+
+@both_criteria
+def test_verification_notices_a_device_too_many(criterion):
+    (problem,) = band_problems(1, 4, 6, 20, 6, criterion=criterion)
+    schedule = solve(problem, "dual_pursuit")
+    stricter = replace(problem, gamma=problem.gamma / 10)
+    with pytest.raises(VerificationError, match="tolerance"):
+        verify(stricter, schedule)
