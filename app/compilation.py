@@ -24,9 +24,8 @@ from typing import Any, Self, TextIO, get_args
 import numba
 from llvmlite import binding
 
-from app.cores import available_cores
+from app.execution.host import available_cores, when_parent_ends
 from app.kernel_parts import FIRST, PARTS, Part
-from app.parent import when_parent_ends
 from app.scheduling import Pace
 from app.scheduling.kernels import formulas
 

@@ -9,10 +9,7 @@ from starlette.routing import Route
 
 from app import __version__
 from app.api import error_responses, openapi, page, routes, tracing
-from app.api.endpoint import Shortcut
-from app.api.key_gate import KeyGate, guarded_paths
 from app.api.observer import Observer, Records
-from app.api.scheduling_routes import SCHEDULING_ROUTES
 from app.service import Service
 from app.settings import Settings
 
@@ -32,7 +29,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
         service.start()
         # For the protocol, which knows the application only by this.
-        yield {"settings": settings}
+        yield {"settings": settings, "records": records}
         await service.close()
 
     app = FastAPI(
@@ -40,10 +37,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         version=__version__,
         description=DESCRIPTION,
         lifespan=lifespan,
-        openapi_url="/openapi.json" if settings.docs else None,
-        # FastAPI's own pages load from another host; :mod:`app.api.page` serves one that does not.
+        # Served by :mod:`app.api.routes` and :mod:`app.api.page`: FastAPI's own pages load from
+        # another host.
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
+        # A redirect would name whatever host the client claims to have asked.
+        redirect_slashes=False,
         # Newer versions trace by themselves; here :mod:`app.api.tracing` does, where it is wanted.
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
@@ -52,18 +52,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     page.install(app, settings)
     error_responses.install(app)
     paths = frozenset(route.path for route in app.routes if isinstance(route, Route))
-    annotate = tracing.annotate if settings.tracing else None
-    if guarded := guarded_paths(settings):
-        app.add_middleware(KeyGate, paths=guarded, settings=settings)
-    endpoints = {route.path: route.endpoint for route in SCHEDULING_ROUTES}
-    app.add_middleware(Shortcut, endpoints=endpoints)
     records = Records(paths, quiet=paths & routes.PROBES)
+    annotate = tracing.annotate if settings.tracing else None
     app.add_middleware(Observer, records=records, annotate=annotate)
     if settings.tracing:
         tracing.install(app)
-    documented = [route.documented() for route in SCHEDULING_ROUTES]
     # FastAPI's own way to replace the document that it would generate.
-    app.openapi = lambda: openapi.document(app, documented)  # type: ignore[method-assign]
+    app.openapi = lambda: openapi.document(app)  # type: ignore[method-assign]
     return app
 
 

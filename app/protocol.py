@@ -1,20 +1,19 @@
 """uvicorn's HTTP protocol with bounds: heads in size and time, connections in number and rest.
 
-uvicorn's own takes heads of any size, waits for them for ever, and waits likewise for clients that
-do not read their answers. Here
+uvicorn's own takes heads of any size, and has no read or write timeout. Here
 
 - a head has at most :data:`MAX_HEAD_BYTES` and arrives within ``AIRSCHED_READ_TIMEOUT_MS``;
 - headers behind the body (trailers) do not count as headers of the request, and are bounded alike;
-- an upgrade to another protocol is declined by answering the request, with its body; nothing that
-  follows on the connection is read as a request;
+- an upgrade to another protocol is declined by answering the request and closing the connection;
 - an answer that is not read within ``AIRSCHED_WRITE_TIMEOUT_MS`` ends its connection;
-- beyond ``AIRSCHED_MAX_CONNECTIONS`` the connection that has rested longest is closed, of the
+- beyond ``AIRSCHED_MAX_CONNECTIONS`` the connection that has been idle longest is closed, of the
   address that has most of them, so that a newcomer gets in.
 """
 
 import asyncio
 from asyncio.events import TimerHandle
 from collections import Counter
+from enum import Enum, auto
 from itertools import chain
 from typing import Any
 
@@ -24,15 +23,23 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from app import metrics
 from app.api.bodies import ARRIVED
 from app.api.error_responses import raw_answer
-from app.api.errors import Cause
+from app.api.errors import ApiError, Cause
+from app.api.observer import Observation, Records
+from app.logs import logger
 from app.settings import Settings
 
 MAX_HEAD_BYTES = 32 * 1024
 """Request line and headers; more than any proxy lets through."""
 
 
-class _RefusedError(Exception):
-    """Ends the parsing of a head."""
+class _Reading(Enum):
+    """What the next bytes of a connection are."""
+
+    NOTHING = auto()  # between two messages
+    HEAD = auto()
+    BODY = auto()  # or what is behind it
+    DECLINED_UPGRADE = auto()  # a body that the parser leaves to us
+    NO_MORE = auto()  # the connection is only kept to finish an answer
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -42,71 +49,74 @@ class BoundedProtocol(HttpToolsProtocol):
         super().__init__(*arguments, **options)
         # The application's lifespan puts them there.
         self._settings: Settings = self.app_state["settings"]
-        self._head_open = self._message_open = self._declining = self._finished = False
-        self._since_body = 0
-        self._refusal = Cause.MALFORMED_HTTP
-        self._reading: TimerHandle | None = None
-        self._writing: TimerHandle | None = None
-        self._rests_since = 0.0
+        self._records: Records = self.app_state["records"]
+        self._reading = _Reading.NOTHING
+        self._since_body = self._missing = 0
+        self._read_timer: TimerHandle | None = None
+        self._write_timer: TimerHandle | None = None
+        self._idle_since = 0.0
 
     @property
-    def resting(self) -> bool:
+    def idle(self) -> bool:
         """Whether no request is being answered."""
         return self.cycle is None or self.cycle.response_complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, in place of another connection if there are too many."""
         super().connection_made(transport)
-        self._rests_since = self.loop.time()
+        self._idle_since = self.loop.time()
         metrics.CONNECTIONS.set(len(self.connections))
         self._expect_message()
         if len(self.connections) > self._settings.max_connections and not self._make_room():
-            self._refuse(Cause.TOO_MANY_CONNECTIONS)
+            self._refuse(ApiError(Cause.TOO_MANY_CONNECTIONS))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
         super().connection_lost(exc)
         metrics.CONNECTIONS.set(len(self.connections))
-        self._stop_timers()
+        for timer in (self._read_timer, self._write_timer):
+            if timer is not None:
+                timer.cancel()
 
     def data_received(self, data: bytes) -> None:
         """Parse what has arrived, unless the connection is only kept to finish an answer."""
-        if self._finished:
+        if self._reading is _Reading.NO_MORE:
             return
-        self._unset_keepalive_if_required()
+        if self._reading is _Reading.DECLINED_UPGRADE:
+            self._take_unparsed(data)
+            return
         self._since_body += len(data)
         try:
             self.parser.feed_data(data)
-            if self._message_open:
+            if self._reading is not _Reading.NOTHING:
                 # Some of it may be in the parser, which holds an unfinished header back.
-                self._require_small(self._since_body)
+                _require_small(self._since_body)
         except httptools.HttpParserUpgrade as upgrade:
-            self._decline_upgrade(data[upgrade.args[0] :])
-        except (httptools.HttpParserError, _RefusedError):
-            self._refuse(self._refusal)
-        else:
-            if self._message_open:
-                self._expect_message()
+            self._take_unparsed(data[upgrade.args[0] :])
+        except (httptools.HttpParserError, ApiError) as error:
+            self._refuse(_explained(error))
 
     def on_message_begin(self) -> None:
         """Begin a head."""
-        if self._declining:
-            return
         super().on_message_begin()
-        self._head_open = self._message_open = True
+        self._reading = _Reading.HEAD
+        self._expect_message()
 
     def on_headers_complete(self) -> None:
         """Start answering."""
-        if self._declining:
-            return
-        self._require_small(len(self.url) + sum(map(len, chain.from_iterable(self.headers))))
-        self._head_open = False
+        _require_small(len(self.url) + sum(map(len, chain.from_iterable(self.headers))))
+        if self.parser.get_http_version() == "1.0":
+            self.expect_100_continue = False
+        if not self.url.startswith(b"/") and httptools.parse_url(self.url).path is None:
+            raise ApiError(Cause.MALFORMED_HTTP)
         super().on_headers_complete()
+        self._reading = _Reading.BODY
+        if self.parser.should_upgrade():
+            self._reading = _Reading.DECLINED_UPGRADE
+            self._missing = int(dict(self.headers).get(b"content-length", b"0"))
+            self._close_after_answer()
         # Trailers go where nobody looks.
         self.headers = []
-        if self.parser.should_upgrade():
-            # Not just `keep_alive = False`: with that, uvicorn up to 0.52 closes without saying so.
-            self.cycle.default_headers = [*self.cycle.default_headers, (b"connection", b"close")]
 
     def on_body(self, body: bytes) -> None:
         """Take a part of the body."""
@@ -114,24 +124,15 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """End the message, unless its body has yet to be parsed."""
-        if self.parser.should_upgrade() and self._framing():
-            return
-        self._message_open = False
-        self._since_body = 0
-        if self._reading is not None:
-            self._reading.cancel()
-            self._reading = None
-        self.scope["state"][ARRIVED] = True
-        # Behind an upgrade there is no next request.
-        self._finished = self._finished or self._declining
-        super().on_message_complete()
+        """End the message, unless the body of a declined upgrade follows."""
+        if self._reading is not _Reading.DECLINED_UPGRADE:
+            self._end_message(_Reading.NOTHING)
 
     def on_response_complete(self) -> None:
-        """Rest until the next message, or until the rest of this one is over."""
-        self._rests_since = self.loop.time()
+        """Be idle until the next message, or until the rest of this one is over."""
+        self._idle_since = self.loop.time()
         super().on_response_complete()
-        if self._message_open:
+        if self._reading in (_Reading.HEAD, _Reading.BODY):
             self._expect_message()
 
     def pause_writing(self) -> None:
@@ -142,12 +143,12 @@ class BoundedProtocol(HttpToolsProtocol):
     def resume_writing(self) -> None:
         """Go on: the client has read enough."""
         super().resume_writing()
-        if self._writing is not None:
-            self._writing.cancel()
-            self._writing = None
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
 
     def timeout_keep_alive_handler(self) -> None:
-        """Close a connection at rest, also if its client has never read the last answer."""
+        """Close an idle connection, also if its client has never read the last answer."""
         if self.transport.get_write_buffer_size():
             self.transport.abort()
         else:
@@ -165,69 +166,62 @@ class BoundedProtocol(HttpToolsProtocol):
     def _should_upgrade_to_ws(self) -> bool:
         return False
 
-    def _require_small(self, size: int) -> None:
-        if size > MAX_HEAD_BYTES:
-            self._refusal = Cause.HEAD_TOO_LARGE
-            raise _RefusedError
+    def _take_unparsed(self, data: bytes) -> None:
+        """Take a part of the body of a declined upgrade; behind it there is no next request."""
+        part, self._missing = data[: self._missing], max(0, self._missing - len(data))
+        self.on_body(part)
+        if not self._missing:
+            self._end_message(_Reading.NO_MORE)
 
-    def _decline_upgrade(self, rest: bytes) -> None:
-        """Parse the body of a request that asks for an upgrade, at which its parser has stopped."""
-        framing = self._framing()
-        if not framing:
-            self._finished = True
-            return
-        self._declining = True
-        self.parser = httptools.HttpRequestParser(self)
-        self.parser.feed_data(b"POST / HTTP/1.1\r\n" + framing + b"\r\n")
-        if rest:
-            self.data_received(rest)
-
-    def _framing(self) -> bytes:
-        """Return the headers that say where the body ends."""
-        return b"".join(
-            b"%b: %b\r\n" % (name, value)
-            for name, value in self.scope["headers"]
-            if name in (b"content-length", b"transfer-encoding")
-        )
+    def _end_message(self, following: _Reading) -> None:
+        self._reading = following
+        self._since_body = 0
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+            self._read_timer = None
+        self.scope["state"][ARRIVED] = True
+        super().on_message_complete()
 
     def _expect_message(self) -> None:
         """Close the connection unless the message that has begun, or begins, ends in time."""
-        if self._reading is None:
+        if self._read_timer is None:
             seconds = self._settings.read_timeout_ms / 1e3
-            self._reading = self.loop.call_later(seconds, self._message_too_slow)
+            self._read_timer = self.loop.call_later(seconds, self._message_too_slow)
 
     def _message_too_slow(self) -> None:
-        self._reading = None
-        if self._head_open:
-            self._refuse(Cause.HEAD_TOO_SLOW)
-        elif self.resting:
+        self._read_timer = None
+        if self._reading is _Reading.HEAD:
+            self._refuse(ApiError(Cause.HEAD_TOO_SLOW))
+        elif self.idle:
             self.transport.abort()
         # Otherwise the body is being read, which has a time limit of its own.
 
     def _expect_reader(self) -> None:
-        if self._writing is None:
+        if self._write_timer is None:
             seconds = self._settings.write_timeout_ms / 1e3
-            self._writing = self.loop.call_later(seconds, self.transport.abort)
+            self._write_timer = self.loop.call_later(seconds, self.transport.abort)
 
-    def _stop_timers(self) -> None:
-        for timer in (self._reading, self._writing):
-            if timer is not None:
-                timer.cancel()
-        self._reading = self._writing = None
-
-    def _refuse(self, cause: Cause) -> None:
-        """Answer with an error, unless an answer has begun, and close the connection."""
+    def _refuse(self, error: ApiError) -> None:
+        """Answer with an error and close the connection, behind the answers that come first."""
         if self.transport.is_closing():
             return
-        self._finished = True
-        metrics.REJECTED.labels(cause.slug).inc()
-        if self.resting or not self.cycle.response_started:
-            values = {"limit": MAX_HEAD_BYTES, "seconds": self._settings.read_timeout_ms / 1e3}
-            self.transport.write(b"".join(raw_answer(cause, **values)))
-        self.transport.close()
+        in_body, self._reading = self._reading is _Reading.BODY, _Reading.NO_MORE
+        observation = Observation(self.headers or ())
+        observation.cause = error.cause
+        self._records.add("", "", observation, error.cause.value.status)
+        if self.idle or (in_body and not self.cycle.response_started):
+            self.transport.write(raw_answer(error, observation.answer_headers()))
+            self.transport.close()
+        else:
+            self._close_after_answer()
+
+    def _close_after_answer(self) -> None:
+        self.cycle.keep_alive = False
+        # uvicorn up to 0.52 would close without saying so.
+        self.cycle.default_headers = [*self.cycle.default_headers, (b"connection", b"close")]
 
     def _make_room(self) -> bool:
-        """Close a connection at rest; return whether there is room for this one."""
+        """Close an idle connection; return whether there is room for this one."""
         open_now = [
             other
             for other in self.connections
@@ -235,14 +229,30 @@ class BoundedProtocol(HttpToolsProtocol):
         ]
         if len(open_now) <= self._settings.max_connections:
             return True
-        crowd = Counter(_address(other) for other in open_now)
-        resting = [other for other in open_now if other is not self and other.resting]
-        if not resting:
+        count = Counter(_address(other) for other in open_now)
+        idle = [other for other in open_now if other is not self and other.idle]
+        if not idle:
             return False
-        longest = min(resting, key=lambda other: (-crowd[_address(other)], other._rests_since))
+        longest = min(idle, key=lambda other: (-count[_address(other)], other._idle_since))
         longest.transport.abort()
         return True
 
 
 def _address(connection: HttpToolsProtocol) -> str:
     return connection.client[0] if connection.client else ""
+
+
+def _require_small(size: int) -> None:
+    if size > MAX_HEAD_BYTES:
+        raise ApiError(Cause.HEAD_TOO_LARGE, limit=MAX_HEAD_BYTES)
+
+
+def _explained(error: Exception) -> ApiError:
+    """Return what to answer to data that could not be parsed, and log what is our fault."""
+    reason = error.__context__ if isinstance(error, httptools.HttpParserCallbackError) else error
+    if isinstance(reason, ApiError):
+        return reason
+    if isinstance(reason, httptools.HttpParserError | UnicodeDecodeError):
+        return ApiError(Cause.MALFORMED_HTTP)
+    logger.error("failed on the head of a request", exc_info=reason)
+    return ApiError(Cause.INTERNAL)

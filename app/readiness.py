@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 
 from app.compilation import POLL_SECONDS, Compilers, missing
-from app.execution.processes import NICENESS
+from app.execution.host import NICENESS
 from app.kernel_parts import DEFAULT, FIRST, PARTS, Part
 from app.logs import logger
 

@@ -10,14 +10,13 @@ from types import FrameType
 from typing import TypeVar
 
 from app import metrics
-from app.execution.executor import Executor, be_nice
+from app.admission import ConcurrencyLimitError, MemoryLimitError, Shares, Turns
+from app.execution.executor import Executor
+from app.execution.host import lower_thread_priority, when_parent_ends
 from app.kernel_parts import SMALL
-from app.parent import when_parent_ends
 from app.readiness import NotReadyError, Readiness
 from app.scheduling import solve
 from app.settings import Settings
-from app.shares import ConcurrencyLimitError, MemoryLimitError, Shares
-from app.turns import Turns
 
 Outcome = TypeVar("Outcome")
 
@@ -49,7 +48,7 @@ class Service:
         )
         self.turns = Turns()
         # One at a time: decoding holds the interpreter lock, and takes memory beside the body.
-        self._aside = ThreadPoolExecutor(1, "aside", be_nice)
+        self._thread = ThreadPoolExecutor(1, "decode", lower_thread_priority)
         self.readiness = Readiness(self.executor.start)
         self._starting: asyncio.Task[None] | None = None
         self._draining = False
@@ -70,7 +69,7 @@ class Service:
         if self._starting is not None:
             await asyncio.wait([self._starting])
         await asyncio.to_thread(self.executor.close)
-        self._aside.shutdown(cancel_futures=True)
+        self._thread.shutdown(cancel_futures=True)
 
     def check(self) -> None:
         """Solve a small problem, unless the service should get no more requests."""
@@ -79,10 +78,10 @@ class Service:
         self.readiness.require_ready()
         solve(SMALL)
 
-    async def aside(self, work: Callable[..., Outcome], *arguments: object) -> Outcome:
+    async def run_in_thread(self, work: Callable[..., Outcome], *arguments: object) -> Outcome:
         """Do what takes long in a thread, and let the event loop go on."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._aside, work, *arguments)
+        return await loop.run_in_executor(self._thread, work, *arguments)
 
     def _drain_at_sigterm(self) -> None:
         """At SIGTERM, first say that no more requests are wanted, and stop a little later.

@@ -13,7 +13,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from app.cores import available_cores
+from app.execution.host import available_cores
 
 
 class Settings(BaseSettings):

@@ -6,6 +6,7 @@ from collections import defaultdict
 
 import pytest
 
+from app.deadline import Deadline
 from app.execution.lane import Lane, QueueFullError, Work
 from app.scheduling import DeadlineExceededError
 
@@ -19,15 +20,15 @@ class Held:
         self.ends = defaultdict(lambda: threading.Semaphore(0))
         self.started = []
 
-    def ask(self, client, seconds=30.0):
+    def ask(self, client, seconds=30.0, parts=1):
         def run():
             self.started.append(client)
             while not (self.gate.is_set() or self.ends[client].acquire(timeout=0.01)):
                 pass
             return client
 
-        work = Work(client, run, lambda: None)
-        return asyncio.ensure_future(self.lane.run(work, seconds))
+        deadline = Deadline.after(seconds, client)
+        return asyncio.ensure_future(self.lane.run([Work(run)] * parts, deadline))
 
     async def asked(self, clients):
         """Ask for one after the other; return those that are not refused at once."""
@@ -56,8 +57,8 @@ async def outcomes(held, tasks):
     """Open the gate; return what each solve returned, or None for those that were refused."""
     held.gate.set()
     found = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 20)
-    assert all(isinstance(each, str | QueueFullError) for each in found)
-    return [each if isinstance(each, str) else None for each in found]
+    assert all(isinstance(each, list | QueueFullError) for each in found)
+    return ["".join(each) if isinstance(each, list) else None for each in found]
 
 
 @pytest.mark.anyio
@@ -114,3 +115,24 @@ async def test_who_gives_up_waiting_leaves_the_place_to_others(held):
     waiting = await lane.asked("a")
     assert await outcomes(lane, waiting) == ["a"]
     assert lane.started == ["a", "a"]
+
+
+@pytest.mark.anyio
+async def test_the_parts_of_a_batch_are_admitted_together_or_not_at_all(held):
+    """A batch that finds no room takes none from others."""
+    lane = held(1, 3)
+    # One of a runs, and one of b beside it; two of a wait, and one of b.
+    tasks = await lane.asked("aabab")
+    # c has nothing yet, but three parts would leave it with more to do than a has.
+    refused = lane.ask("c", parts=3)
+    await asyncio.sleep(0.01)
+    assert isinstance(refused.exception(), QueueFullError)
+    assert await outcomes(lane, tasks) == ["a", "a", "b", "a", "b"]
+
+
+@pytest.mark.anyio
+async def test_a_batch_may_take_the_places_of_busier_clients(held):
+    lane = held(1, 4)
+    tasks = await lane.asked("aaaaa")
+    tasks.append(lane.ask("b", parts=2))
+    assert await outcomes(lane, tasks) == ["a", "a", "a", "a", None, "bb"]

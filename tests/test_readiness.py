@@ -12,7 +12,7 @@ import pytest
 
 from app import compilation, readiness
 from app.api.examples import EXAMPLES
-from app.api.scheduling_routes import SCHEDULING_ROUTES
+from app.api.routes import REQUESTS
 from app.compilation import Compilers, missing
 from app.kernel_parts import FIRST, PARTS
 from app.settings import Settings
@@ -40,8 +40,7 @@ def starting_service():
 def test_the_default_is_served_first_and_the_rest_when_compiled(caplog):
     caplog.set_level(logging.INFO)
     examples = {
-        route.path: next(iter(EXAMPLES[route.request].values()))["value"]
-        for route in SCHEDULING_ROUTES
+        path: next(iter(EXAMPLES[request].values()))["value"] for path, request in REQUESTS.items()
     }
     late = [
         ("/schedule", {"algorithm": "dual_pursuit"}),

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.deadline import ClientDisconnectedError, Deadline
 from app.execution.executor import Executor
-from app.execution.lane import AbandonedError
 from app.execution.processes import Job, WorkerDiedError, Workers
 from app.scheduling import SCHEDULERS, DeadlineExceededError, Problem, SolveSpec, solve
 from lab import processes
@@ -57,8 +57,9 @@ def executor():
     assert solvers() == []
 
 
-async def dc(executor, problem=QUICK, seconds=60.0, **options):
-    (schedule,) = await executor.solve([problem], SPEC, seconds, **options)
+async def dc(executor, problem=QUICK, seconds=60.0, disconnected=None):
+    deadline = Deadline.after(seconds, disconnected=disconnected)
+    (schedule,) = await executor.solve([problem], SPEC, deadline)
     return schedule
 
 
@@ -116,8 +117,8 @@ async def test_cancelled_and_abandoned_solves_free_their_process(executor):
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        with pytest.raises(AbandonedError):
-            await dc(executor, ENDLESS, gone=leaves)
+        with pytest.raises(ClientDisconnectedError):
+            await dc(executor, ENDLESS, disconnected=leaves)
     assert (await asyncio.wait_for(dc(executor), 20)).active.size
 
 

@@ -12,15 +12,12 @@ from typing import Any
 import msgpack
 import orjson
 from pydantic_core import from_json
-from starlette.requests import ClientDisconnect
 from starlette.types import Receive
 
 from app.api.errors import ApiError, Cause, invalid
-from app.api.wire import JSON, MSGPACK
+from app.api.wire import JSON, MSGPACK, Headers
+from app.deadline import ClientDisconnectedError
 from app.settings import Settings
-
-Headers = Mapping[bytes, bytes]
-"""A request's headers by lower-case name, as ASGI carries them."""
 
 Body = bytes | bytearray
 
@@ -95,7 +92,7 @@ async def _next_part(receive: Receive) -> tuple[bytes, bool]:
     """Return the next part of a body, and whether there are more."""
     message = await receive()
     if message["type"] == "http.disconnect":
-        raise ClientDisconnect
+        raise ClientDisconnectedError
     return message.get("body", b""), message.get("more_body", False)
 
 

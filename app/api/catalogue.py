@@ -1,8 +1,10 @@
-"""What ``GET /algorithms`` answers, from the table of scheduling routes and the registry."""
+"""What ``GET /algorithms`` answers, from the scheduling routes and the registry."""
+
+from collections.abc import Mapping
 
 from app.api.algorithms import AlgorithmChoice
+from app.api.requests import RoundRequest
 from app.api.responses import AlgorithmInfo, Algorithms, ParameterInfo
-from app.api.scheduling_routes import SCHEDULING_ROUTES
 
 _HIDDEN = ("default", "title")
 
@@ -29,13 +31,10 @@ def _describe(model: type[AlgorithmChoice], endpoints: list[str]) -> AlgorithmIn
     )
 
 
-def _list() -> Algorithms:
-    """Describe each algorithm once for all the routes that take the same one."""
+def catalogue(requests: Mapping[str, type[RoundRequest]]) -> Algorithms:
+    """Describe each algorithm once for all the paths that take the same one."""
     endpoints: dict[type[AlgorithmChoice], list[str]] = {}
-    for route in SCHEDULING_ROUTES:
-        for model in route.request.choices.values():
-            endpoints.setdefault(model, []).append(route.path)
+    for path, request in requests.items():
+        for model in request.choices.values():
+            endpoints.setdefault(model, []).append(path)
     return Algorithms(algorithms=[_describe(*item) for item in endpoints.items()])
-
-
-ALGORITHMS = _list()

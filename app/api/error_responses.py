@@ -1,7 +1,6 @@
 """Errors as ``application/problem+json`` (RFC 9457), each as its row of the table says."""
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from http import HTTPStatus
 from typing import Any
 
@@ -9,13 +8,11 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field, ValidationError
 from pydantic_core import to_json
-from starlette.types import Scope, Send
+from starlette.types import Scope
 
-from app import metrics
 from app.api.errors import ApiError, Cause
 from app.logs import logger
 from app.scheduling import InvalidProblemError
-from app.shares import OverloadedError
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -61,7 +58,7 @@ _RAISED: dict[Any, Cause] = {raised: cause for cause in Cause for raised in caus
 
 
 def install(app: FastAPI) -> None:
-    """Answer every error of ``app`` as the table says."""
+    """Answer every error of ``app`` as the table says; what is not in it, the observer passes."""
     for raised in (ApiError, *_RAISED):
         app.add_exception_handler(raised, _handle)
 
@@ -69,95 +66,58 @@ def install(app: FastAPI) -> None:
 # A coroutine, because Starlette gives other handlers a thread each, which an overloaded service
 # cannot spare.
 async def _handle(request: Request, error: Exception) -> Response:
-    return answer_to(request, error)
+    return answer_to(request.scope, error)
 
 
-def answer_to(request: Request, error: Exception) -> Response:
-    """Return the answer to a request that failed with ``error``, which is raised if it has none."""
+def answer_to(scope: Scope, error: Exception) -> Response:
+    """Return the answer to a request that failed with ``error``, and log what is our fault."""
     cause = _cause_of(error)
+    observation = scope["observation"]
+    observation.cause = cause
     if cause.value.status == HTTPStatus.INTERNAL_SERVER_ERROR:
-        fields = {"request_id": request.scope["observation"].request_id}
+        fields = {"request_id": observation.request_id}
         logger.error(cause.value.title, exc_info=error, extra={"fields": fields})
-    return respond(request, cause, error)
+    values = {"error": error, "method": scope["method"], "path": scope["path"][:200]}
+    headers, content = _written(cause, error, values)
+    # An HTTPException brings headers of its own, such as Allow.
+    more = getattr(error, "headers", None) or {}
+    return Response(content, status_code=cause.value.status, headers={**headers, **more})
+
+
+def raw_answer(error: ApiError, more_headers: Sequence[tuple[bytes, bytes]]) -> bytes:
+    """Return an answer as it goes over the wire, to a request that the application never sees."""
+    headers, content = _written(error.cause, error, {})
+    status = error.cause.value.status
+    lines = [f"HTTP/1.1 {status.value} {status.phrase}".encode()]
+    lines += [f"{name.lower()}: {value}".encode() for name, value in headers.items()]
+    lines += [b"content-length: %d" % len(content)]
+    lines += [b"%b: %b" % header for header in more_headers]
+    return b"\r\n".join([*lines, b"", content])
 
 
 def _cause_of(error: Exception) -> Cause:
     if isinstance(error, ApiError):
         return error.cause
     kinds = (getattr(error, "status_code", None), *type(error).__mro__)
-    for kind in kinds:
-        if kind in _RAISED:
-            return _RAISED[kind]
-    raise error
+    return next((_RAISED[kind] for kind in kinds if kind in _RAISED), Cause.INTERNAL)
 
 
-async def refuse(scope: Scope, send: Send, error: OverloadedError) -> None:
-    """Refuse a request because of overload, at little cost."""
-    cause = _RAISED[type(error)]
-    scope["observation"].cause = cause.slug
-    metrics.REJECTED.labels(cause.slug).inc()
-    headers, content = _parts(cause)
-    await send({"type": "http.response.start", "status": cause.value.status, "headers": headers})
-    await send({"type": "http.response.body", "body": content})
-
-
-@cache
-def _parts(cause: Cause, **values: object) -> tuple[list[tuple[bytes, bytes]], bytes]:
-    """Return the headers and the body of an answer whose detail has just these ``values``."""
-    content = to_json(problem(cause, cause.value.detail.format(**values)))
-    headers = {**cause.value.headers, "Content-Type": MEDIA_TYPE, "Content-Length": len(content)}
-    return [
-        (name.lower().encode(), str(value).encode()) for name, value in headers.items()
-    ], content
-
-
-@cache
-def raw_answer(cause: Cause, **values: object) -> tuple[bytes, bytes]:
-    """Return an answer as it goes over the wire, for a request that never gets to the application.
-
-    Returns
-    -------
-    The status line and headers, to which others can be added, and the rest.
-    """
-    headers, content = _parts(cause, **values)
-    status = cause.value.status
-    lines = [f"HTTP/1.1 {status.value} {status.phrase}".encode()]
-    lines += [b"%b: %b" % header for header in (*headers, *SAFE_HEADERS)]
-    return b"".join(line + b"\r\n" for line in lines), b"\r\n" + content
-
-
-def respond(request: Request, cause: Cause, error: Exception) -> Response:
-    """Return the answer to a request that failed with ``error`` for this cause."""
-    request.scope["observation"].cause = cause.slug
-    row = cause.value
-    errors = _field_errors(error)
-    detail = row.detail.format(
-        error=error,
-        method=request.method,
-        path=request.url.path[:200],
-        fields=_in_words(errors),
-        **(error.values if isinstance(error, ApiError) else {}),
-    )
-    body = problem(cause, detail)
-    if errors:
-        body["errors"] = errors[:MAX_FIELD_ERRORS]
-    # An HTTPException brings headers of its own, such as Allow.
-    headers = {**row.headers, **(getattr(error, "headers", None) or {})}
-    if (timing := request.scope.get("timing")) is not None:
-        headers["Server-Timing"] = str(timing)
-    return Response(to_json(body), status_code=row.status, headers=headers, media_type=MEDIA_TYPE)
-
-
-def problem(cause: Cause, detail: str) -> dict[str, Any]:
-    """Return the fields of :class:`ProblemDetail` but ``errors``."""
-    row = cause.value
-    return {
+def _written(
+    cause: Cause, error: Exception, values: Mapping[str, object]
+) -> tuple[dict[str, str], bytes]:
+    """Return the headers and the content of the answer to ``error``."""
+    row, errors = cause.value, _field_errors(error)
+    own = error.values if isinstance(error, ApiError) else {}
+    body: dict[str, Any] = {
         "type": cause.type,
         "title": row.title,
         "status": row.status.value,
-        "detail": detail,
+        "detail": row.detail.format(fields=_in_words(errors), **values, **own),
         "retryable": row.retryable,
     }
+    if errors:
+        body["errors"] = errors[:MAX_FIELD_ERRORS]
+    return {**row.headers, "Content-Type": MEDIA_TYPE}, to_json(body)
 
 
 def _field_errors(error: Exception) -> Sequence[Mapping[str, Any]]:

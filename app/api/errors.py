@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from app.admission import ClientShareError, ConcurrencyLimitError, MemoryLimitError
 from app.execution.lane import QueueFullError
 from app.execution.processes import WorkerDiedError
 from app.readiness import CompilingError, NotReadyError
 from app.scheduling import DeadlineExceededError, InvalidProblemError
-from app.shares import ClientShareError, ConcurrencyLimitError, MemoryLimitError
 
 Route = Literal["schedule", "algorithms", "ready"]
 """The scheduling routes, ``/algorithms`` and ``/health/ready``: routes that document errors."""
@@ -44,6 +44,8 @@ class Row:
         Which routes document it.
     headers
         Sent with it. Errors that leave a body unread close the connection.
+    protects
+        Whether it keeps the service from overload: such refusals have a metric of their own.
     raised_by
         Exceptions from outside the API, and statuses of the framework's own, that mean this.
     """
@@ -54,6 +56,7 @@ class Row:
     retryable: bool = False
     routes: Sequence[Route] = ("schedule",)
     headers: Mapping[str, str] = field(default_factory=dict)
+    protects: bool = False
     raised_by: Sequence[type[Exception] | int] = ()
 
 
@@ -100,6 +103,7 @@ class Cause(Enum):
         "This is not HTTP",
         "What was sent is not a request in HTTP/1.1.",
         headers=_CLOSE,
+        protects=True,
     )
     HEAD_TOO_SLOW = Row(
         HTTPStatus.REQUEST_TIMEOUT,
@@ -107,12 +111,14 @@ class Cause(Enum):
         "The request line and the headers did not arrive in time; send them at once, or raise "
         "AIRSCHED_READ_TIMEOUT_MS.",
         headers=_CLOSE,
+        protects=True,
     )
     HEAD_TOO_LARGE = Row(
         HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
         "The head is too large",
         "The request line and the headers may have at most {limit} bytes together.",
         headers=_CLOSE,
+        protects=True,
     )
     BODY_TOO_SLOW = Row(
         HTTPStatus.REQUEST_TIMEOUT,
@@ -164,6 +170,7 @@ class Cause(Enum):
         "The queue of solves is full; try again after Retry-After seconds.",
         retryable=True,
         headers=_SOON,
+        protects=True,
         raised_by=(QueueFullError,),
     )
     CONCURRENCY_LIMIT = Row(
@@ -173,6 +180,7 @@ class Cause(Enum):
         "Retry-After seconds.",
         retryable=True,
         headers=_SOON,
+        protects=True,
         raised_by=(ConcurrencyLimitError,),
     )
     CLIENT_SHARE = Row(
@@ -182,6 +190,7 @@ class Cause(Enum):
         "after Retry-After seconds.",
         retryable=True,
         headers=_SOON,
+        protects=True,
         raised_by=(ClientShareError,),
     )
     MEMORY_LIMIT = Row(
@@ -191,6 +200,7 @@ class Cause(Enum):
         "Retry-After seconds.",
         retryable=True,
         headers=_SOON,
+        protects=True,
         raised_by=(MemoryLimitError,),
     )
     TOO_MANY_CONNECTIONS = Row(
@@ -200,6 +210,7 @@ class Cause(Enum):
         "seconds.",
         retryable=True,
         headers={**_SOON, **_CLOSE},
+        protects=True,
     )
     NOT_READY = Row(
         HTTPStatus.SERVICE_UNAVAILABLE,

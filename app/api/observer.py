@@ -1,4 +1,7 @@
-"""What is noted of every request: its id, its metrics, its line in the log; and safe headers."""
+"""What is noted of every request: its id, its times, its metrics, its line in the log.
+
+And what every answer carries: that id, ``Server-Timing`` and safe headers.
+"""
 
 import logging
 import random
@@ -7,38 +10,85 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
-from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import metrics
-from app.api.error_responses import SAFE_HEADERS, respond
+from app.api.error_responses import SAFE_HEADERS, answer_to
 from app.api.errors import Cause
+from app.api.wire import Headers
+from app.deadline import ClientDisconnectedError
 from app.logs import logger
+from app.scheduling import Frontier, Schedule
 
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 """Ids accepted from outside: nothing that could forge a line of the log."""
+
+CLIENT_DISCONNECTED = 499
+"""nginx's status for a client that left before its answer."""
 
 _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE"})
 
 
 class Observation:
-    """What is learnt about a request while it is answered; the routes fill it in."""
+    """One request: its headers, and what is learnt about it while it is answered.
 
-    __slots__ = ("active", "algorithm", "cause", "devices", "request_id", "solve_seconds")
+    Parameters
+    ----------
+    headers
+        As they came.
+    """
 
-    active: Sequence[int]
-    """How many devices were scheduled, per round."""
+    __slots__ = (
+        "_stage",
+        "_stage_began",
+        "active",
+        "algorithm",
+        "cause",
+        "devices",
+        "headers",
+        "request_id",
+        "solve_seconds",
+        "stages",
+        "started",
+    )
 
-    cause: str
-    """Of an error: its slug in the table of errors."""
-
-    def __init__(self, request_id: str) -> None:
-        self.request_id = request_id
+    def __init__(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        self.headers: Headers = dict(headers)
+        given = self.headers.get(b"x-request-id", b"")
+        valid = REQUEST_ID.fullmatch(given)
+        self.request_id = given.decode() if valid else f"{random.getrandbits(128):032x}"
+        self.started = self._stage_began = perf_counter()
+        self.stages = self._stage = ""
         self.algorithm = ""
-        self.cause = ""
+        self.cause: Cause | None = None
         self.devices: int | None = None
-        self.active = ()
+        self.active: Sequence[int] = ()
         self.solve_seconds: float | None = None
+
+    def begin(self, stage: str) -> float:
+        """End the stage of the answer that is under way, return its seconds, and begin another."""
+        now = perf_counter()
+        seconds = now - self._stage_began
+        if self._stage:
+            self.stages += f"{self._stage};dur={seconds * 1e3:.3f}, "
+        self._stage, self._stage_began = stage, now
+        return seconds
+
+    def found(self, found: Sequence[Schedule] | Frontier) -> None:
+        """End the stage of solving: note how many devices were scheduled, per round."""
+        self.solve_seconds = self.begin("encode")
+        schedules = (
+            [point.schedule for point in found.points] if isinstance(found, Frontier) else found
+        )
+        self.active = [schedule.active.size for schedule in schedules]
+
+    def answer_headers(self) -> list[tuple[bytes, bytes]]:
+        """Return what is added to every answer's headers."""
+        identity = (b"x-request-id", self.request_id.encode())
+        if not self._stage:
+            return [identity, *SAFE_HEADERS]
+        self.begin("")
+        return [(b"server-timing", self.stages[:-2].encode()), identity, *SAFE_HEADERS]
 
     def fields(self, status: int, seconds: float) -> dict[str, Any]:
         """Return what the log line says; what is not known is left out."""
@@ -50,7 +100,7 @@ class Observation:
         if self.algorithm:
             known["algorithm"] = self.algorithm
         if self.cause:
-            known["cause"] = self.cause
+            known["cause"] = self.cause.slug
         if self.devices is not None:
             known["devices"] = self.devices
         if self.active:
@@ -74,10 +124,9 @@ class Records:
     def __init__(self, routes: frozenset[str], quiet: frozenset[str]) -> None:
         self._routes, self._quiet = routes, quiet
 
-    def add(
-        self, method: str, path: str, observation: Observation, status: int, seconds: float
-    ) -> None:
+    def add(self, method: str, path: str, observation: Observation, status: int) -> None:
         """Note a request that has been answered."""
+        seconds = perf_counter() - observation.started
         route = path if path in self._routes else "other"
         metrics.request_counter(route, method if method in _METHODS else "other", status)()
         request, solve, active = metrics.observers(route, observation.algorithm)
@@ -86,6 +135,8 @@ class Records:
             solve(observation.solve_seconds)
         for count in observation.active:
             active(count)
+        if observation.cause is not None and observation.cause.value.protects:
+            metrics.REJECTED.labels(observation.cause.slug).inc()
         level = logging.DEBUG if route in self._quiet else logging.INFO
         if logger.isEnabledFor(level):
             fields = observation.fields(status, seconds)
@@ -116,42 +167,27 @@ class Observer:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started = perf_counter()
-        observation = scope["observation"] = Observation(request_id(scope["headers"]))
-        # nginx's status for a client that left before its answer.
-        status = 499
+        observation = scope["observation"] = Observation(scope["headers"])
+        status = CLIENT_DISCONNECTED
 
         async def observed(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                identity = (b"x-request-id", observation.request_id.encode())
-                message["headers"] = [*message["headers"], identity, *SAFE_HEADERS]
+                message["headers"] = [*message["headers"], *observation.answer_headers()]
                 if self._annotate is not None:
-                    self._annotate(observation.fields(status, perf_counter() - started))
+                    seconds = perf_counter() - observation.started
+                    self._annotate(observation.fields(status, seconds))
             await send(message)
 
         try:
             await self._app(scope, receive, observed)
+        except ClientDisconnectedError:
+            # There is nobody to answer.
+            pass
         except Exception as error:
-            logger.error(
-                "failed on %s %s",
-                scope["method"],
-                scope["path"][:200],
-                exc_info=error,
-                extra={"fields": {"request_id": observation.request_id}},
-            )
-            if status == 499:
-                response = respond(Request(scope), Cause.INTERNAL, error)
+            response = answer_to(scope, error)
+            if status == CLIENT_DISCONNECTED:
                 await response(scope, receive, observed)
         finally:
-            seconds = perf_counter() - started
-            self._records.add(scope["method"], scope["path"], observation, status, seconds)
-
-
-def request_id(headers: Iterable[tuple[bytes, bytes]]) -> str:
-    """Return the id that a request carries if it is acceptable, otherwise a new one."""
-    for name, value in headers:
-        if name == b"x-request-id" and REQUEST_ID.fullmatch(value):
-            return str(value, "ascii")
-    return f"{random.getrandbits(128):032x}"
+            self._records.add(scope["method"], scope["path"], observation, status)

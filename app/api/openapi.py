@@ -9,7 +9,6 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
-from starlette.routing import BaseRoute
 
 from app.api import error_responses, wire
 from app.api.error_responses import ProblemDetail
@@ -48,7 +47,7 @@ def answers(model: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
         "content": _content(model, wire.JSON, wire.MSGPACK),
         "headers": {
             "Server-Timing": {
-                "description": "Milliseconds spent in decode, solve and encode.",
+                "description": "Milliseconds of wait (for the body), decode, solve, encode.",
                 "schema": {"type": "string"},
             }
         },
@@ -86,14 +85,14 @@ def _error(causes: Sequence[Cause]) -> dict[str, Any]:
     return {**answer, "headers": headers} if headers else answer
 
 
-def document(app: FastAPI, more_routes: Sequence[BaseRoute]) -> dict[str, Any]:
-    """Return the document of ``app``: its routes, ``more_routes`` first, and their models."""
+def document(app: FastAPI) -> dict[str, Any]:
+    """Return the document of ``app``: its routes and their models."""
     if app.openapi_schema is None:
         schema = get_openapi(
             title=app.title,
             version=app.version,
             description=app.description,
-            routes=[*more_routes, *app.routes],
+            routes=app.routes,
             tags=TAGS,
             servers=SERVERS,
             contact=CONTACT,

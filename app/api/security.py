@@ -2,8 +2,8 @@
 
 import hmac
 
-from app.api.bodies import Headers
 from app.api.errors import ApiError, Cause
+from app.api.wire import Headers
 from app.settings import Settings
 
 

@@ -27,6 +27,9 @@ from typing_extensions import TypedDict  # pydantic needs this one before Python
 
 from app.scheduling.types import ComplexArray, RealArray
 
+Headers = Mapping[bytes, bytes]
+"""A request's headers by lower-case name, as ASGI carries them."""
+
 JSON = "application/json"
 MSGPACK = "application/msgpack"
 
@@ -44,7 +47,7 @@ def encode(data: Mapping[str, Any], media_type: str) -> bytes:
     return orjson.dumps(data)
 
 
-def answer_type(headers: Mapping[bytes, bytes]) -> str:
+def answer_type(headers: Headers) -> str:
     """Return the media type to answer in: JSON unless ``Accept`` names MessagePack."""
     return MSGPACK if MSGPACK.encode() in headers.get(b"accept", b"") else JSON
 

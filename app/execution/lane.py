@@ -8,30 +8,21 @@ client with less to do than another takes the place of that client's newest solv
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from app import metrics
+from app.admission import OverloadedError
+from app.deadline import ClientDisconnectedError, Deadline
 from app.scheduling import DeadlineExceededError
-from app.shares import OverloadedError
 
 Outcome = TypeVar("Outcome")
-
-GRACE_SECONDS = 0.05
-"""How long after the deadline a running solve may take to end."""
-
-Gone = Callable[[], Awaitable[None]]
-"""Waits until nobody wants the answer any more."""
 
 
 class QueueFullError(OverloadedError):
     """As many solves are waiting as may wait."""
-
-
-class AbandonedError(Exception):
-    """Whoever asked has gone."""
 
 
 @dataclass(eq=False)
@@ -40,22 +31,20 @@ class Work(Generic[Outcome]):
 
     Parameters
     ----------
-    client
-        Who asks for it.
     run
-        Solves, in a thread.
-    interrupt
-        Makes ``run`` end early, when nobody waits for it any more.
+        Solves, in a thread, and looks at the deadline's flag.
+    kill
+        Ends ``run`` if it does not look.
     """
 
-    client: str
     run: Callable[[], Outcome]
-    interrupt: Callable[[], None]
+    kill: Callable[[], None] = lambda: None
 
 
 @dataclass(eq=False)
 class _Task(Generic[Outcome]):
     work: Work[Outcome]
+    client: str
     outcome: "asyncio.Future[Outcome]"
     running: bool = False
 
@@ -88,82 +77,99 @@ class Lane:
         self._gauge = metrics.QUEUE_LENGTH.labels(name)
         metrics.QUEUE_LIMIT.labels(name).set(queue_length)
 
-    async def run(
-        self, work: Work[Outcome], deadline_seconds: float, gone: Gone | None = None
-    ) -> Outcome:
-        """Wait for ``work``, and interrupt it when nobody waits for it any more.
+    async def run(self, works: Sequence[Work[Outcome]], deadline: Deadline) -> list[Outcome]:
+        """Wait for all of ``works``; when nobody waits for them any more, stop them.
 
         Raises
         ------
         QueueFullError
-            There is no place in the queue, or a client with less to do took it.
-        DeadlineExceededError, AbandonedError
-            There is no outcome by the deadline, or ``gone`` returned before.
+            There is no room for all of them, or a client with less to do took it.
+        DeadlineExceededError, ClientDisconnectedError
+            Before there were all outcomes.
         """
-        outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        task = _Task(work, outcome)
-        self._admit(task)
-        departure = None if gone is None else asyncio.ensure_future(gone())
-        awaited: list[asyncio.Future[Any]] = [outcome]
-        if departure is not None:
-            awaited.append(departure)
+        deadline.require_time()
+        create_future = asyncio.get_running_loop().create_future
+        tasks = [_Task(work, deadline.client, create_future()) for work in works]
+        self._admit(deadline.client, tasks)
+        outcomes = asyncio.gather(*(task.outcome for task in tasks))
+        awaited: list[asyncio.Future[Any]] = [outcomes]
+        if deadline.disconnected is not None:
+            awaited.append(asyncio.ensure_future(deadline.disconnected()))
         try:
-            await asyncio.wait(
-                awaited, timeout=deadline_seconds, return_when=asyncio.FIRST_COMPLETED
-            )
-            if outcome.done():
-                return outcome.result()
-            work.interrupt()
-            if departure is not None and departure.done():
-                raise AbandonedError
-            # If it is running, it sees the interruption soon: an anytime search then returns the
-            # best it has, any other raises DeadlineExceededError.
-            if task.running:
-                await asyncio.wait([outcome], timeout=GRACE_SECONDS)
-            if outcome.done():
-                return outcome.result()
+            await _first_of(awaited, deadline.search_seconds)
+            if not outcomes.done() and all(task.running for task in tasks):
+                # An anytime search now returns the best it has.
+                deadline.stop_search()
+                await _first_of(awaited, deadline.last_seconds)
+            if outcomes.done():
+                return outcomes.result()
+            if any(other.done() for other in awaited[1:]):
+                raise ClientDisconnectedError
             raise DeadlineExceededError
         finally:
-            if departure is not None:
-                departure.cancel()
-            if not outcome.done():
-                work.interrupt()
+            deadline.stop_search()
+            for future in awaited:
+                future.cancel()
+            for task in tasks:
                 self._forget(task)
 
     def close(self) -> None:
         """Take no more work and wait for what is running."""
         self._threads.shutdown(wait=True, cancel_futures=True)
 
-    def _admit(self, task: _Task[Any]) -> None:
-        client = task.work.client
-        if not self._waiting.get(client) and self._may_start(client):
+    def _admit(self, client: str, tasks: Sequence[_Task[Any]]) -> None:
+        """Start or queue all ``tasks`` of ``client``, or none."""
+        idle = 0 if self._waiting.get(client) else self._idle_threads(client)
+        excess = self._count_waiting() + max(0, len(tasks) - idle) - self._queue_length
+        for busiest in self._busiest(excess, self._load(client) + len(tasks)):
+            self._evict_newest_of(busiest)
+        for task in tasks[:idle]:
             self._start(task)
-            return
-        if sum(map(len, self._waiting.values())) >= self._queue_length:
-            busiest = max(self._waiting, key=self._load, default=client)
-            if self._load(busiest) <= self._load(client) + 1:
-                raise QueueFullError
-            self._refuse_newest_of(busiest)
-        self._waiting.setdefault(client, deque()).append(task)
-        self._show_length()
+        if tasks[idle:]:
+            self._waiting.setdefault(client, deque()).extend(tasks[idle:])
+        self._gauge.set(self._count_waiting())
 
-    def _may_start(self, client: str) -> bool:
+    def _busiest(self, count: int, load: int) -> list[str]:
+        """Return whose solves give way to ``count`` of a client that then has ``load`` in all.
+
+        Raises
+        ------
+        QueueFullError
+            Not as many have more to do.
+        """
+        loads = {client: self._load(client) for client in self._waiting}
+        found = []
+        for _ in range(count):
+            busiest = max(loads, key=loads.__getitem__, default="")
+            if loads.get(busiest, 0) <= load:
+                raise QueueFullError
+            found.append(busiest)
+            loads[busiest] -= 1
+            if found.count(busiest) == len(self._waiting[busiest]):
+                del loads[busiest]
+        return found
+
+    def _idle_threads(self, client: str) -> int:
+        """Return how many solves of ``client`` can start now."""
         alone = self._running.keys() <= {client}
         threads = self._workers if alone else self._workers + 1
-        return self._running[client] < self._workers and self._running.total() < threads
+        return min(self._workers - self._running[client], threads - self._running.total())
 
-    def _refuse_newest_of(self, client: str) -> None:
-        refused = self._waiting[client].pop()
+    def _evict_newest_of(self, client: str) -> None:
+        evicted = self._waiting[client].pop()
         self._tidy(client)
-        if not refused.outcome.done():
-            refused.outcome.set_exception(QueueFullError())
+        if not evicted.outcome.done():
+            evicted.outcome.set_exception(QueueFullError())
 
     def _load(self, client: str) -> int:
         return self._running[client] + len(self._waiting.get(client, ()))
 
+    def _count_waiting(self) -> int:
+        return sum(map(len, self._waiting.values()))
+
     def _start(self, task: _Task[Any]) -> None:
         task.running = True
-        self._running[task.work.client] += 1
+        self._running[task.client] += 1
         loop = task.outcome.get_loop()
         future = self._threads.submit(task.work.run)
         future.add_done_callback(
@@ -171,10 +177,9 @@ class Lane:
         )
 
     def _finish(self, task: _Task[Any], done: "Future[Any]") -> None:
-        client = task.work.client
-        self._running[client] -= 1
-        if not self._running[client]:
-            del self._running[client]
+        self._running[task.client] -= 1
+        if not self._running[task.client]:
+            del self._running[task.client]
         if not task.outcome.done():
             if done.cancelled():
                 task.outcome.cancel()
@@ -185,8 +190,8 @@ class Lane:
         self._start_waiting()
 
     def _start_waiting(self) -> None:
-        """Start what may start, of the client that runs the fewest, longest served last."""
-        while ready := [client for client in self._waiting if self._may_start(client)]:
+        """Start what can start, of the client that runs the fewest, longest served last."""
+        while ready := [client for client in self._waiting if self._idle_threads(client) > 0]:
             client = min(ready, key=self._running.__getitem__)
             task = self._waiting[client].popleft()
             # To the end of the turn.
@@ -195,17 +200,19 @@ class Lane:
             self._start(task)
 
     def _forget(self, task: _Task[Any]) -> None:
-        """Take a solve out of the queue; one that runs ends on its own."""
-        client = task.work.client
-        if not task.running and task in self._waiting.get(client, ()):
-            self._waiting[client].remove(task)
-            self._tidy(client)
+        """Take a solve that nobody waits for out of the queue, or kill it."""
+        if task.running:
+            task.work.kill()
+        elif task in self._waiting.get(task.client, ()):
+            self._waiting[task.client].remove(task)
+            self._tidy(task.client)
         task.outcome.cancel()
 
     def _tidy(self, client: str) -> None:
         if not self._waiting[client]:
             del self._waiting[client]
-        self._show_length()
+        self._gauge.set(self._count_waiting())
 
-    def _show_length(self) -> None:
-        self._gauge.set(sum(map(len, self._waiting.values())))
+
+async def _first_of(awaited: Sequence["asyncio.Future[Any]"], seconds: float) -> None:
+    await asyncio.wait(awaited, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)

@@ -14,14 +14,10 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
 from typing import Generic, TypeVar, cast
 
-from app.parent import when_parent_ends
+from app.execution.host import NICENESS, when_parent_ends
 from app.scheduling import DeadlineExceededError
 
 Outcome = TypeVar("Outcome")
-
-NICENESS = 10
-"""Niceness of everything that solves outside the event loop: the event loop has priority."""
-
 
 PATIENCE_SECONDS = 1.0
 """How long an idle process may take to confirm that it is alive."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.api.responses import BatchAnswer, ScheduleAnswer
-from app.execution.executor import _solve_until
+from app.execution.solving import solve_until
 from app.scheduling import SCHEDULERS, Problem, SolveSpec, solve
 from lab.channels import iid_channels
 from tests.api.bodies import nested
@@ -108,6 +108,6 @@ def test_a_proof_in_a_process_ends_before_the_process_is_killed():
     problem = Problem(LARGE, np.ones(60), 10**-0.1)
     solve(problem, "sdr")
     begun = time.monotonic()
-    (schedule,) = _solve_until([problem], spec, begun + 0.5)
+    (schedule,) = solve_until([problem], spec, begun + 0.5)
     assert time.monotonic() - begun < 10
     assert schedule.upper_bound >= schedule.active.size > 0

@@ -11,12 +11,12 @@ import httpx
 import numpy as np
 import pytest
 
+from app.admission import ClientShareError, ConcurrencyLimitError, MemoryLimitError
 from app.api.error_responses import ProblemDetail
 from app.api.errors import Cause
 from app.execution.processes import _Worker
 from app.main import create_app
 from app.settings import Settings
-from app.shares import ClientShareError, ConcurrencyLimitError, MemoryLimitError
 from lab.channels import iid_channels
 from tests.api.bodies import packed
 from tests.conftest import running_service
@@ -162,17 +162,17 @@ def queue_full(client, limited, monkeypatch):
 
 
 def concurrency_limit(client, limited, monkeypatch):
-    monkeypatch.setattr("app.shares.Shares.require_room", refuse_with(ConcurrencyLimitError))
+    monkeypatch.setattr("app.admission.Shares.require_room", refuse_with(ConcurrencyLimitError))
     return limited.post("/schedule", json=GOOD, headers=KEY)
 
 
 def client_share(client, limited, monkeypatch):
-    monkeypatch.setattr("app.shares.Shares.require_room", refuse_with(ClientShareError))
+    monkeypatch.setattr("app.admission.Shares.require_room", refuse_with(ClientShareError))
     return limited.post("/schedule", json=GOOD, headers=KEY)
 
 
 def memory_limit(client, limited, monkeypatch):
-    monkeypatch.setattr("app.shares.Shares.require_room", refuse_with(MemoryLimitError))
+    monkeypatch.setattr("app.admission.Shares.require_room", refuse_with(MemoryLimitError))
     return limited.post("/schedule", json=GOOD, headers=KEY)
 
 

@@ -6,8 +6,11 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from app.api.bodies import ARRIVED
+from app.api.observer import Records
 from app.protocol import MAX_HEAD_BYTES, BoundedProtocol
 from app.settings import Settings
+
+STATE = {"settings": Settings(), "records": Records(frozenset(), frozenset())}
 
 
 class Nowhere(asyncio.Transport):
@@ -43,7 +46,7 @@ def test_a_request_has_arrived_with_the_last_byte_of_its_body():
             pass
 
     async def arrive():
-        state = {"settings": Settings()}
+        state = dict(STATE)
         protocol, _ = connected(app, state)
         protocol.data_received(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nab")
         await asyncio.sleep(0)
@@ -66,7 +69,7 @@ def written(request, messages):
             await send(dict(message))
 
     async def answer():
-        protocol, transport = connected(app, {"settings": Settings()})
+        protocol, transport = connected(app, STATE)
         protocol.data_received(request)
         await asyncio.gather(*protocol.tasks)
         closed = transport.closed

@@ -149,7 +149,7 @@ def test_a_long_solve_agrees_with_the_core(client):
 
 
 def test_server_timing(client):
-    pattern = r"decode;dur=\d+\.\d+, solve;dur=\d+\.\d+, encode;dur=\d+\.\d+"
+    pattern = r"wait;dur=\d+\.\d+, decode;dur=\d+\.\d+, solve;dur=\d+\.\d+, encode;dur=\d+\.\d+"
     timing = client.post("/schedule", json=ASK).headers["server-timing"]
     assert re.fullmatch(pattern, timing)
     assert "decode;dur=" in client.post("/schedule", json={}).headers["server-timing"]

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from app.cores import available_cores
+from app.execution.host import available_cores
 from app.settings import Settings
 
 
@@ -48,6 +48,6 @@ def test_affinity_counts(tmp_path, monkeypatch):
 
 def test_it_is_the_default_number_of_solver_workers(tmp_path, monkeypatch):
     (tmp_path / "cpu.max").write_text("300000 100000")
-    monkeypatch.setattr("app.cores.CGROUPS", tmp_path)
+    monkeypatch.setattr("app.execution.host.CGROUPS", tmp_path)
     monkeypatch.delenv("AIRSCHED_SOLVER_WORKERS", raising=False)
     assert Settings().solver_workers == 3

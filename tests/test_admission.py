@@ -1,12 +1,73 @@
-"""Turns on the event loop: one request of each client in a round."""
+"""Who may go on: limits that hold for all clients and for one, and turns on the event loop."""
 
 import asyncio
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from app.turns import Turns
+from app.admission import (
+    ClientShareError,
+    ConcurrencyLimitError,
+    OverloadedError,
+    Shares,
+    Turns,
+)
 
-pytestmark = pytest.mark.anyio
+# Limits
+
+
+def test_the_limit_and_the_share():
+    totals = []
+    shares = Shares(8, 0.75, ConcurrencyLimitError, totals.append)
+    shares.take("one", 6)
+    with pytest.raises(ClientShareError):
+        shares.take("one")
+    shares.take("two", 2)
+    with pytest.raises(ConcurrencyLimitError):
+        shares.take("three")
+    shares.give_back("one", 1)
+    shares.take("three")
+    assert totals == [6, 8, 7, 8]
+
+
+def test_even_a_small_share_is_something():
+    Shares(1, 0.01, ConcurrencyLimitError).take("one")
+
+
+def test_what_was_held_is_given_back_whatever_happens():
+    shares = Shares(10, 1, ConcurrencyLimitError)
+
+    def overdraw():
+        with shares.holding("one") as hold:
+            for _ in range(3):
+                hold(4)
+
+    with pytest.raises(ConcurrencyLimitError):
+        overdraw()
+    shares.take("two", 10)
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 6)), max_size=40))
+def test_against_plain_bookkeeping(asked):
+    """Taking and giving back at random: the same as sums over a list."""
+    shares, held = Shares(12, 0.5, ConcurrencyLimitError), []
+    for client, amount in asked:
+        total = sum(taken for _, taken in held)
+        own = sum(taken for owner, taken in held if owner == client)
+        try:
+            shares.take(client, amount)
+        except OverloadedError:
+            assert total + amount > 12 or own + amount > 6
+            if held:
+                shares.give_back(*held.pop(0))
+        else:
+            assert total + amount <= 12
+            assert own + amount <= 6
+            held.append((client, amount))
+
+
+# Turns
 
 
 async def shared():
@@ -32,6 +93,7 @@ async def order(*clients, during=None):
     return gone
 
 
+@pytest.mark.anyio
 async def test_one_of_each_client_goes_in_a_round():
     gone = await order(*["heavy"] * 20, "light", "light", "other")
     assert gone.index("light") <= 2
@@ -41,6 +103,7 @@ async def test_one_of_each_client_goes_in_a_round():
     assert len(gone) - gone[::-1].index("light") <= 6
 
 
+@pytest.mark.anyio
 async def test_a_newcomer_does_not_wait_for_all_that_came_before():
     turns, gone = await shared(), []
 
@@ -56,6 +119,7 @@ async def test_a_newcomer_does_not_wait_for_all_that_came_before():
     assert gone.index("light") <= 14
 
 
+@pytest.mark.anyio
 async def test_every_request_that_has_arrived_is_there_before_the_first_goes():
     turns, there, seen = Turns(), [], []
 
@@ -68,6 +132,7 @@ async def test_every_request_that_has_arrived_is_there_before_the_first_goes():
     assert seen == [5] * 5
 
 
+@pytest.mark.anyio
 async def test_a_request_that_is_given_up_holds_up_nobody():
     async def give_up(tasks):
         await asyncio.sleep(0)
@@ -78,6 +143,7 @@ async def test_a_request_that_is_given_up_holds_up_nobody():
     assert await order(*["heavy"] * 8, during=give_up) == ["heavy"] * 5
 
 
+@pytest.mark.anyio
 async def test_the_turns_of_a_client_are_in_order():
     turns, gone = await shared(), []
 
@@ -99,10 +165,11 @@ async def rounds_of(turns, count):
     return rounds
 
 
+@pytest.mark.anyio
 async def test_a_client_alone_needs_no_turns(monkeypatch):
     assert await rounds_of(Turns(), 20) < 10
     turns = await shared()
     assert await rounds_of(turns, 20) >= 20
-    monkeypatch.setattr("app.turns.ALONE_SECONDS", 0.01)
+    monkeypatch.setattr("app.admission.ALONE_SECONDS", 0.01)
     await asyncio.sleep(0.05)
     assert await rounds_of(turns, 20) < 10

@@ -1,0 +1,86 @@
+"""The deadline of one request: when it ends, who asks, and the flag that stops its search.
+
+Made once, when the request has arrived, and passed down to everything that can take long.
+"""
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from app.scheduling import DeadlineExceededError
+from app.scheduling.types import MaskArray
+
+MARGIN_SECONDS = 0.05
+"""A search is told to stop this long before the end, or a fifth of its time if that is less, and
+given up this long after the end."""
+
+
+class ClientDisconnectedError(Exception):
+    """The client closed the connection before there was an answer."""
+
+
+@dataclass(frozen=True, eq=False)
+class Deadline:
+    """By when a request is to be answered.
+
+    Parameters
+    ----------
+    arrived
+        When it had arrived, as :func:`time.monotonic` tells it.
+    seconds
+        How long after that it ends.
+    client
+        Who asks: a key, or else an address.
+    disconnected
+        Waits until the client has gone; None if nobody can tell.
+    stop
+        (1,) mask that searches look at.
+    """
+
+    arrived: float
+    seconds: float
+    client: str = ""
+    disconnected: Callable[[], Awaitable[None]] | None = None
+    stop: MaskArray = field(default_factory=lambda: np.zeros(1, np.bool_))
+
+    @classmethod
+    def after(
+        cls,
+        seconds: float,
+        client: str = "",
+        disconnected: Callable[[], Awaitable[None]] | None = None,
+    ) -> "Deadline":
+        """Return the deadline of a request that has just arrived."""
+        return cls(time.monotonic(), seconds, client, disconnected)
+
+    def within(self, milliseconds: float | None) -> "Deadline":
+        """Return this deadline, or the earlier one that the request asks for."""
+        if milliseconds is None or milliseconds >= self.seconds * 1e3:
+            return self
+        return replace(self, seconds=milliseconds / 1e3)
+
+    @property
+    def search_ends(self) -> float:
+        """When the search has to stop, as :func:`time.monotonic` tells it."""
+        return self.arrived + self.seconds - min(MARGIN_SECONDS, self.seconds / 5)
+
+    @property
+    def search_seconds(self) -> float:
+        """How long a search may still take, at least 0."""
+        return max(0.0, self.search_ends - time.monotonic())
+
+    @property
+    def last_seconds(self) -> float:
+        """How long an answer is still waited for, at least 0."""
+        return max(0.0, self.arrived + self.seconds + MARGIN_SECONDS - time.monotonic())
+
+    def require_time(self) -> None:
+        """Raise :class:`DeadlineExceededError` if it has passed."""
+        if time.monotonic() > self.arrived + self.seconds:
+            raise DeadlineExceededError
+
+    def stop_search(self) -> None:
+        """Set the flag."""
+        self.stop.fill(True)
