@@ -1,6 +1,6 @@
 // The cell seen from above: the array in the middle, devices, the surface, the receiver's reach.
 
-import { set, svg } from "./dom.js";
+import { digits, set, svg } from "./dom.js";
 import { gammaOf, reach } from "./round.js";
 import { EDGE } from "./state.js";
 
@@ -8,8 +8,9 @@ const GLYPHS = {
   active: "M-3.6 0a3.6 3.6 0 1 1 7.2 0a3.6 3.6 0 1 1-7.2 0z",
   waiting: "M0-4.2L4.2 0L0 4.2L-4.2 0z",
   never: "M-2.8-2.8L2.8 2.8M-2.8 2.8L2.8-2.8",
+  asked: "M-2 0a2 2 0 1 1 4 0a2 2 0 1 1-4 0z",
 };
-const WORDS = { active: "active", waiting: "waiting", never: "out of reach even alone" };
+const WORDS = { active: "active", waiting: "waiting", never: "out of reach even alone", asked: "waiting for an answer" };
 const STEP = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
 /** Draws into an <svg>; `moved(device, [x, y])`, `restored(device)` and `surfaceMoved([x, y])` hear of changes. */
@@ -20,6 +21,7 @@ export class Cell {
   #current = 0;
   #layers = {};
   #round = null;
+  #rings = "";
   #verdict = null;
 
   constructor(root, hear) {
@@ -28,10 +30,6 @@ export class Cell {
     const [rings, beam, rays, surface, array, devices] = Array.from({ length: 6 }, () => svg("g"));
     this.#layers = { rings, beam, rays, surface, array, devices };
     root.append(rings, beam, rays, array, surface, devices);
-    rings.append(...[25, 50, 75, 100].map((radius) => svg("circle", { class: "ring", r: radius })));
-    rings.append(
-      ...[50, 100].map((radius) => svg("text", { class: "scale", x: 1.5, y: radius - 2 }, `${radius} m`)),
-    );
     set(beam, { "clip-path": "url(#edge)" });
     beam.append(svg("path", { class: "beam" }));
     rays.append(svg("path", { class: "ray" }), svg("path", { class: "ray bounce" }));
@@ -50,14 +48,19 @@ export class Cell {
   place(round) {
     this.#round = round;
     this.#drawArray(round.channels.direct.rows);
+    this.#drawRings(round);
     this.#resize(round.positions.length);
-    round.positions.forEach(([x, y], device) =>
-      set(this.#devices[device], { transform: `translate(${x.toFixed(2)} ${(-y).toFixed(2)})` }),
-    );
+    const sizes = sizesOf(round.fields.priorities ?? round.fields.weights, round.positions.length);
+    round.positions.forEach(([x, y], device) => {
+      const each = this.#devices[device];
+      set(each, { transform: `translate(${x.toFixed(2)} ${(-y).toFixed(2)})` });
+      set(each.lastChild, { transform: `scale(${sizes[device]})` });
+    });
     this.#root.classList.toggle("fixed", Boolean(round.given));
     const { surface } = this.#layers;
-    set(surface, { hidden: !round.surface, tabindex: round.surface ? 0 : -1 });
-    if (round.surface) {
+    const shown = Boolean(round.surface?.place);
+    set(surface, { hidden: !shown, tabindex: shown ? 0 : -1 });
+    if (shown) {
       const [x, y] = round.surface.place;
       const label = `Reflecting surface, ${polar([x, y])}. Arrow keys move it.`;
       set(surface, { transform: `translate(${x} ${-y})`, "aria-label": label });
@@ -69,12 +72,13 @@ export class Cell {
   show(round, verdict) {
     this.#verdict = verdict;
     const { beam, rays } = this.#layers;
-    set(beam.firstChild, { d: verdict.receiver ? outline(round, verdict.receiver) : "" });
+    // Only the model says what the receiver hears from where.
+    set(beam.firstChild, { d: verdict.receiver && !round.given ? outline(round, verdict.receiver) : "" });
     const [straight, bounce] = [[], []];
     verdict.states.forEach((state, device) => {
       if (state !== "active" || !round.positions[device]) return;
       const [x, y] = round.positions[device];
-      if (verdict.bounced?.[device] && round.surface) {
+      if (verdict.bounced?.[device] && round.surface?.place) {
         const [left, up] = round.surface.place;
         if (!bounce.length) bounce.push(`M${left} ${-up}L0 0`);
         bounce.push(`M${x} ${-y}L${left} ${-up}`);
@@ -94,14 +98,18 @@ export class Cell {
   words(device) {
     const state = this.#verdict?.states[device];
     const margin = this.#verdict?.margins?.[device];
-    const where = this.#round.given ? "" : `, ${polar(this.#round.positions[device])}`;
+    const { device_ids: ids, weights, priorities } = this.#round.fields;
+    const facts = [`Device ${device}${ids?.[device] ? ` (${ids[device]})` : ""}`];
+    if (!this.#round.given) facts.push(polar(this.#round.positions[device]));
+    if (weights) facts.push(`weight ${digits(weights[device])}`);
+    if (priorities) facts.push(`priority ${digits(priorities[device])}`);
     const served = margin === undefined ? "" : `, ${decibels(margin)}`;
-    return `Device ${device + 1}${where}: ${WORDS[state] ?? "waiting for an answer"}${served}`;
+    return `${facts.join(", ")}: ${WORDS[state ?? "asked"]}${served}`;
   }
 
   #describe() {
     this.#devices.forEach((each, device) => {
-      const state = this.#verdict.states[device] ?? "waiting";
+      const state = this.#verdict.states[device] ?? "asked";
       if (each.dataset.state !== state) {
         each.dataset.state = state;
         set(each.lastChild, { d: GLYPHS[state] });
@@ -118,6 +126,19 @@ export class Cell {
       ...Array.from({ length: antennas }, (_, n) =>
         svg("circle", { class: "antenna", cy: (n - (antennas - 1) / 2) * apart, r: Math.min(1.3, apart / 2.4) }),
       ),
+    );
+  }
+
+  /** Rings in metres, or in decibels where there are no places. */
+  #drawRings({ rings, given }) {
+    const metres = given?.metres ?? 1;
+    const labels = rings?.labels ?? [25, 50, 75, 100].map((radius) => [radius, `${digits(radius * metres)} m`]);
+    const drawn = JSON.stringify(labels);
+    if (drawn === this.#rings) return;
+    this.#rings = drawn;
+    this.#layers.rings.replaceChildren(
+      ...labels.map(([radius]) => svg("circle", { class: "ring", r: radius })),
+      ...labels.filter((_, k) => k % 2).map(([radius, text]) => svg("text", { class: "scale", x: 1.5, y: radius - 2 }, text)),
     );
   }
 
@@ -140,7 +161,7 @@ export class Cell {
     made.addEventListener("keydown", (event) => this.#choose(event, device));
     made.addEventListener("focus", () => {
       this.#rove(device);
-      this.#hear.marked(device);
+      this.#hear.picked(device);
     });
     made.addEventListener("pointerenter", () => this.#hear.marked(device));
     this.#devices.push(made);
@@ -211,6 +232,13 @@ export class Cell {
     const { x, y } = at.matrixTransform(this.#root.getScreenCTM().inverse());
     return [x, -y];
   }
+}
+
+/** Return how large to draw each device: by area, within reason. */
+function sizesOf(values, count) {
+  if (!values) return Array(count).fill(1);
+  const mean = values.reduce((sum, value) => sum + value, 0) / count;
+  return values.map((value) => Math.min(Math.max(Math.sqrt(value / mean), 0.5), 2).toFixed(2));
 }
 
 /** The places where a device in plain view would just be served. */

@@ -1,15 +1,14 @@
-// Active devices against the tolerance; a click or a drag sets γ.
+// Devices against error: the frontier, what each algorithm serves at each tolerance, and where it is now.
+// A click or a drag sets γ.
 
-import { set, svg, title } from "./dom.js";
-import { LIMITS } from "./state.js";
+import { html, set, svg, title } from "./dom.js";
 
-const [LEAST, MOST] = LIMITS.gamma;
-const [TOP, RIGHT, BOTTOM, LEFT] = [14, 14, 26, 34];
+const [TOP, RIGHT, BOTTOM, LEFT] = [20, 14, 42, 34];
 
 export class Chart {
   #root;
   #legend;
-  #data = { gamma: 0, devices: 1, lines: [] };
+  #data = null;
 
   /** Draws into an <svg>; `chosen(gamma)` hears of clicks. */
   constructor(root, legend, chosen) {
@@ -19,10 +18,12 @@ export class Chart {
     const choose = (event) => {
       const { left, width } = root.getBoundingClientRect();
       const share = (event.clientX - left - LEFT) / (width - LEFT - RIGHT);
-      chosen(Math.round(2 * (LEAST + share * (MOST - LEAST))) / 2);
+      const [least, most] = this.#data.range;
+      chosen(Math.round(2 * (least + share * (most - least))) / 2);
     };
     root.addEventListener("pointerdown", (event) => {
-      held = true;
+      held = Boolean(this.#data);
+      if (!held) return;
       root.setPointerCapture(event.pointerId);
       choose(event);
     });
@@ -31,7 +32,8 @@ export class Chart {
     new ResizeObserver(() => this.#draw()).observe(root);
   }
 
-  /** `lines`: [{panel, name, points: [[γ, devices], …], now: devices at γ or null}]. */
+  /** `frontier`: [[γ in dB, devices], …] or null, `recommended` one of them; `lines`: [{panel, name,
+   * samples: [[γ, devices, whether within γ], …], now: [own error as γ, devices] or null}]. */
   show(data) {
     this.#data = data;
     this.#draw();
@@ -39,49 +41,69 @@ export class Chart {
 
   #draw() {
     const { clientWidth: width, clientHeight: height } = this.#root;
-    if (!width) return;
-    const { gamma, devices, lines } = this.#data;
-    const x = (value) => LEFT + ((value - LEAST) / (MOST - LEAST)) * (width - LEFT - RIGHT);
+    if (!width || !this.#data) return;
+    const { range: [least, most], gamma, devices, frontier, recommended, lines } = this.#data;
+    const inside = (value) => Math.min(Math.max(value, least), most);
+    const x = (value) => LEFT + ((inside(value) - least) / (most - least)) * (width - LEFT - RIGHT);
     const y = (value) => height - BOTTOM - (value / devices) * (height - TOP - BOTTOM);
+    const place = ([at, count]) => `${x(at).toFixed(1)} ${y(count).toFixed(1)}`;
     set(this.#root, { viewBox: `0 0 ${width} ${height}`, "aria-label": this.#words() });
     const drawn = [];
-    for (const count of ticks(devices)) {
+    for (const count of steps(0, devices)) {
       drawn.push(svg("path", { class: "grid", d: `M${LEFT} ${y(count)}H${width - RIGHT}` }));
       drawn.push(svg("text", { class: "tick", x: LEFT - 8, y: y(count) + 4, "text-anchor": "end" }, String(count)));
     }
-    for (let value = LEAST; value <= MOST; value += 10) {
-      drawn.push(svg("text", { class: "tick", x: x(value), y: height - 8, "text-anchor": "middle" }, `${value}`.replace("-", "−")));
+    for (const value of steps(least, most)) {
+      drawn.push(svg("text", { class: "tick", x: x(value), y: height - BOTTOM + 18, "text-anchor": "middle" }, `${value}`.replace("-", "−")));
     }
-    drawn.push(svg("path", { class: "now", d: `M${x(gamma)} ${TOP - 6}V${height - BOTTOM}` }));
-    for (const { panel, points, now } of lines) {
-      const path = points.map(([at, count]) => `${x(at).toFixed(1)} ${y(count).toFixed(1)}`).join("L");
-      if (points.length) drawn.push(svg("path", { class: `line ${panel}`, d: `M${path}` }));
-      if (now !== null) drawn.push(svg("circle", { class: `dot ${panel}`, cx: x(gamma), cy: y(now), r: 5 }));
+    drawn.push(
+      svg("text", { class: "tick", x: 2, y: 10 }, "devices"),
+      svg("text", { class: "tick", x: (LEFT + width - RIGHT) / 2, y: height - 4, "text-anchor": "middle" }, "error as tolerance, γ = PE/σ², dB"),
+      svg("path", { class: "now", d: `M${x(gamma)} ${TOP - 4}V${height - BOTTOM}` }),
+    );
+    if (frontier) drawn.push(svg("path", { class: "frontier", d: `M${staircase(frontier, [least, most]).map(place).join("L")}` }));
+    for (const { panel, samples } of lines) {
+      for (const [at, count, within] of samples) {
+        drawn.push(marker(panel, x(at), y(count), 2.4, within ? "sample" : "sample missed"));
+      }
     }
+    if (recommended) drawn.push(svg("circle", { class: "recommended", cx: x(recommended[0]), cy: y(recommended[1]), r: 8 }));
+    for (const { panel, now } of lines) if (now) drawn.push(marker(panel, x(now[0]), y(now[1]), 5, "dot"));
     this.#root.replaceChildren(...drawn);
     this.#legend.replaceChildren(
-      ...lines.map(({ panel, name, now }) => {
-        const item = document.createElement("li");
-        item.className = panel;
-        item.append(`${title(name)}${now === null ? "" : `: ${now}`}`);
-        return item;
-      }),
+      ...lines.map(({ panel, name, now }) => html("li", { class: panel }, `${title(name)}${now ? `: ${now[1]}` : ""}`)),
     );
   }
 
   #words() {
-    const { gamma, lines } = this.#data;
-    const told = lines.map(({ name, points, now }) => {
-      const ends = points.length ? `, from ${points[0][1]} at ${points[0][0]} dB to ${points.at(-1)[1]} at ${points.at(-1)[0]} dB` : "";
-      return `${title(name)} ${now ?? "no answer"}${ends}`;
+    const { gamma, lines, recommended } = this.#data;
+    const told = lines.map(({ name, samples, now }) => {
+      const ends = samples.length ? `, from ${samples[0][1]} at ${samples[0][0]} dB to ${samples.at(-1)[1]} at ${samples.at(-1)[0]} dB` : "";
+      return `${title(name)} ${now ? now[1] : "no answer"}${ends}`;
     });
-    return `Active devices against the tolerance. At ${gamma} dB: ${told.join("; ")}.`;
+    if (recommended) told.push(`recommended are ${recommended[1]} at ${recommended[0].toFixed(1)} dB`);
+    return `Devices against error. At ${gamma} dB: ${told.join("; ")}.`;
   }
 }
 
-/** Up to five whole numbers from 0 to `most`. */
-function ticks(most) {
-  const step = Math.max(1, [1, 2, 5, 10, 20, 25, 50].find((each) => most / each <= 5) ?? most);
-  return Array.from({ length: Math.floor(most / step) + 1 }, (_, k) => k * step);
+/** The first algorithm's points are round, the second's square. */
+function marker(panel, x, y, size, kind) {
+  const [name, shape] = panel === "first"
+    ? ["circle", { cx: x.toFixed(1), cy: y.toFixed(1), r: size }]
+    : ["rect", { x: (x - size).toFixed(1), y: (y - size).toFixed(1), width: 2 * size, height: 2 * size }];
+  return svg(name, { class: `${kind} ${panel}`, ...shape });
 }
 
+/** So many devices from this tolerance on. */
+function staircase(points, [least, most]) {
+  const corners = [[least, 0]];
+  for (const [gamma, count] of points) corners.push([gamma, corners.at(-1)[1]], [gamma, count]);
+  return [...corners, [most, corners.at(-1)[1]]];
+}
+
+/** Up to seven round numbers between two. */
+function steps(least, most) {
+  const step = [1, 2, 5, 10, 20, 25, 50].find((each) => (most - least) / each <= 6) ?? most - least;
+  const first = Math.ceil(least / step);
+  return Array.from({ length: Math.floor(most / step) - first + 1 }, (_, k) => (first + k) * step);
+}

@@ -1,15 +1,27 @@
 // The controls beside the cells: each shows a part of the state, and changes it.
 
 import { find } from "./dom.js";
+import { SHARES, limited } from "./state.js";
 
 const SLIDERS = ["devices", "antennas", "gamma", "round"];
 const SEEDS = { "new-places": "places", "new-fading": "fading" };
+const FIELDS = { weight: "weights", priority: "priorities" };
 
-/** Connect every control; `state()` is what it changes through `change`. */
-export function connectControls(state, change) {
+/** Connect every control; `state()` is what it changes through `change`, `picked()` the device picked and its round. */
+export function connectControls(state, change, picked) {
   for (const name of SLIDERS) {
-    find(`#${name}`).addEventListener("input", ({ target }) => change({ [name]: target.valueAsNumber }));
+    find(`#${name}`).addEventListener("input", ({ target: { valueAsNumber: value } }) =>
+      change({ [name]: name === "gamma" ? Math.round(2 * value) / 2 : value }),
+    );
   }
+  for (const [field, name] of Object.entries(FIELDS)) {
+    find(`#${field}`).addEventListener("input", ({ target: { valueAsNumber: value } }) => {
+      if (!(value > 0)) return;
+      const [device] = picked();
+      change({ [name]: new Map(state()[name]).set(device, limited(name, value)) });
+    });
+  }
+  find("#equal").addEventListener("click", () => change({ weights: new Map(), priorities: new Map() }));
   for (const name of ["places", "fading"]) {
     find(`#${name}`).addEventListener("input", ({ target }) => {
       if (target.checkValidity() && target.value !== "") change(reseeded(state(), name, target.valueAsNumber));
@@ -35,8 +47,17 @@ function reseeded(state, name, seed) {
   return { [name]: seed, ...(name === "places" && { moved: new Map() }) };
 }
 
+/** Show the device whose weight and priority can be set. */
+export function showPicked(device, { fields, surface }) {
+  find("#picked").textContent = device;
+  show("weight", fields.weights?.[device] ?? 1);
+  show("priority", fields.priorities?.[device] ?? 1);
+  find("#priority").disabled = Boolean(surface);
+}
+
 /** Show the state; what has the focus is left alone while it is typed in. */
-export function showControls(state, given) {
+export function showControls(state, { given, range, rings }) {
+  [find("#gamma").min, find("#gamma").max] = range;
   for (const name of SLIDERS) show(name, state[name] ?? 0);
   show("places", state.places);
   show("fading", state.fading);
@@ -49,12 +70,18 @@ export function showControls(state, given) {
   find("#model").hidden = Boolean(given);
   find("#surface-section").hidden = Boolean(given);
   find("#given").hidden = !given;
+  find("#key-beam").hidden = Boolean(given);
+  find("#key-strength").hidden = !rings;
+  find("#equal").hidden = Object.keys(SHARES).every((name) => state[name].size === 0);
   find("#round-field").hidden = !given || given.rounds.length === 1;
   if (given) {
     const [{ rows, columns }] = given.rounds;
-    find("#given-size").textContent = `${columns} devices, ${rows} antennas`;
+    const surface = given.irsToServer ? `, a surface of ${given.irsToServer.columns} elements` : "";
+    find("#given-size").textContent = `${columns} devices, ${rows} antennas${surface}`;
     find("#round").max = given.rounds.length - 1;
-    find("#given-places").hidden = Boolean(given.positions);
+    const kept = Object.keys(given.fields);
+    find("#given-kept").textContent = kept.length ? `Kept: ${kept.join(", ")}.` : "";
+    find("#given-ignored").textContent = given.ignored.length ? `Ignored: ${given.ignored.join(", ")}.` : "";
   }
 }
 

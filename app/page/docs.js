@@ -5,8 +5,13 @@ import { askForKey } from "./key.js";
 import { insist, key } from "./service.js";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
-const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+/** As chosen on the page, or else as the system says. */
+function follow() {
+  const theme = localStorage.getItem("theme") || (dark.matches ? "dark" : "light");
+  document.documentElement.classList.toggle("dark-mode", theme === "dark");
+}
 dark.addEventListener("change", follow);
+addEventListener("storage", follow);
 follow();
 
 const say = (text) => (find("#said").textContent = text);

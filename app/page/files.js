@@ -1,52 +1,105 @@
 // Channels from elsewhere: JSON as the service takes it, or a trace as NumPy writes it (.npy, .npz).
 
-import { filled, matrix } from "./complex.js";
+import { energies, filled, matrix } from "./complex.js";
+import { npy, npz, numbers } from "./numpy.js";
 import { LIMITS } from "./state.js";
 
 /** Read a dropped or chosen file. */
 export async function fromFile(file) {
   if (!/\.np[yz]$/i.test(file.name)) return fromText(await file.text());
   const bytes = new DataView(await file.arrayBuffer());
-  if (/y$/i.test(file.name)) return checked(rounds(npy(bytes)));
+  if (/y$/i.test(file.name)) return checked({ rounds: rounds(npy(bytes)), fields: {}, ignored: [] });
   const arrays = await npz(bytes);
   const channels = arrays.estimates ?? arrays.channels;
   if (!channels) throw new Error("The trace has no array “channels”.");
-  const found = checked(rounds(channels));
+  const known = ["channels", "estimates", "positions", "power", "noise_variance"];
+  const found = {
+    rounds: rounds(channels),
+    fields: {},
+    ignored: Object.keys(arrays).filter((name) => !known.includes(name)),
+  };
+  if (arrays.estimates && arrays.channels) found.ignored.push("channels (the estimates are scheduled)");
+  for (const name of ["power", "noise_variance"]) {
+    const { real } = arrays[name] ?? {};
+    if (real) found.fields[name] = real.length === 1 ? real[0] : [...real];
+  }
   const places = arrays.positions;
-  const [first] = found.rounds;
-  if (places?.shape.length === 2 && places.shape[0] === first.columns) {
+  if (places?.shape.length === 2 && places.shape[0] === found.rounds[0].columns) {
     const [count, axes] = places.shape;
     found.positions = Array.from({ length: count }, (_, k) => [0, 1].map((axis) => places.real[k * axes + axis]));
-    // Far cells are drawn smaller.
-    const farthest = Math.max(...found.positions.map(([x, y]) => Math.hypot(x, y)));
-    const shrink = Math.min(1, 100 / farthest);
-    found.positions = found.positions.map(([x, y]) => [x * shrink, y * shrink]);
+    // The farthest device is drawn on the outermost ring.
+    found.metres = Math.max(...found.positions.map(([x, y]) => Math.hypot(x, y))) / 100 || 1;
+    found.positions = found.positions.map((at) => at.map((value) => value / found.metres));
   }
-  return found;
+  return checked(found);
 }
 
-/** Read pasted JSON: a matrix, or a request with its channels. */
+/** Read pasted text: a matrix, a request, or a command with a request in it, such as a copied curl. */
 export function fromText(text) {
-  let given;
-  try {
-    given = JSON.parse(text);
-  } catch (error) {
-    throw new Error(`This is not JSON: ${error.message}`);
+  const given = parsed(text);
+  const { direct, irs_to_server: irsToServer, devices_to_irs: devicesToIrs, ...rest } = given ?? {};
+  const surface = irsToServer && devicesToIrs;
+  const body = given?.channels ?? direct ?? given ?? {};
+  const found = { rounds: rounds(array(body)), fields: {}, ignored: [] };
+  if (surface) {
+    [found.irsToServer] = rounds(array(irsToServer));
+    [found.devicesToIrs] = rounds(array(devicesToIrs));
   }
-  const body = given?.channels ?? given?.direct ?? given ?? {};
-  const found = checked(rounds(body.data ? unpacked(body) : nested(body)));
-  if (Number.isFinite(given.gamma_db)) found.gamma = given.gamma_db;
-  if (given.gamma > 0) found.gamma = 10 * Math.log10(given.gamma);
+  return checked(body === given ? found : withFields(found, rest));
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    try {
+      return JSON.parse(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1));
+    } catch {
+      throw new Error(`This is not JSON: ${error.message}`);
+    }
+  }
+}
+
+/** Sort the fields of a request: those that the page's controls show, those of other routes, and the rest. */
+function withFields(found, fields) {
+  const { channels, gamma, gamma_db: decibels, max_error: error, algorithm, polish, phase_bits: bits, bound, ...rest } = fields;
+  const { min_devices, criterion, ...kept } = rest;
+  found.ignored = Object.keys(rest).filter((name) => !(name in kept));
+  found.fields = kept;
+  if (Number.isFinite(decibels)) found.gamma = decibels;
+  if (gamma > 0) found.gamma = 10 * Math.log10(gamma);
+  if (error > 0) found.gamma = 10 * Math.log10(((kept.power ?? 1) * error) / (kept.noise_variance ?? 1));
+  if (algorithm) found.algorithm = typeof algorithm === "string" ? { name: algorithm } : algorithm;
+  if (polish !== undefined) found.polish = polish;
+  found.bits = bits ?? 0;
   return found;
 }
 
 function checked(found) {
-  const [{ rows, columns, real, imag }] = found;
+  const [{ rows, columns, real, imag }] = found.rounds;
   if (columns > LIMITS.devices[1]) throw new Error(`This page draws up to ${LIMITS.devices[1]} devices, not ${columns}.`);
   if (![...real, ...imag].every(Number.isFinite)) throw new Error("The channels must be finite numbers.");
   if (rows * columns === 0) throw new Error("The matrix is empty.");
-  return { rounds: found };
+  found.range = range(found);
+  return found;
 }
+
+/** Return the tolerances of interest in dB: from where hardly anybody is served to where nearly everybody is. */
+function range({ rounds: all, fields: { weights }, gamma, irsToServer }) {
+  const needed = all.map((each) =>
+    energies(each).map((energy, k) => 10 * Math.log10((weights?.[k] ?? 1) ** 2 / energy)).filter(Number.isFinite),
+  );
+  const usual = needed.filter((each) => each.length);
+  if (!usual.length) return LIMITS.gamma;
+  const sorted = (pick) => usual.map((each) => pick(...each)).sort((a, b) => a - b);
+  const [firsts, lasts] = [sorted(Math.min), sorted(Math.max)];
+  const rare = Math.floor(usual.length / 10);
+  // Together they need more than alone; a surface lets them do with less.
+  const ends = [firsts[rare] - (irsToServer ? 25 : 5), lasts.at(-1 - rare) + 20, gamma ?? firsts[rare]];
+  return [5 * Math.floor(Math.min(...ends) / 5), 5 * Math.ceil(Math.max(...ends) / 5)];
+}
+
+const array = (body) => (body.data ? unpacked(body) : nested(body));
 
 function nested(body) {
   const real = body.real ?? body;
@@ -80,57 +133,3 @@ function rounds({ shape, real, imag, fortran }) {
         }),
   );
 }
-
-/** Read NumPy's own format. */
-function npy(bytes) {
-  const version = bytes.getUint8(6);
-  const length = version > 1 ? bytes.getUint32(8, true) : bytes.getUint16(8, true);
-  const start = version > 1 ? 12 : 10;
-  const text = new TextDecoder().decode(view(bytes, start, length));
-  const [, type] = /'descr': *'([^']+)'/.exec(text) ?? [];
-  const [, sides] = /'shape': *\(([^)]*)\)/.exec(text) ?? [];
-  if (!type) throw new Error("This is not a file of NumPy's.");
-  const shape = sides.split(",").filter((side) => side.trim()).map(Number);
-  const made = numbers(view(bytes, start + length), type, shape);
-  return { ...made, fortran: /'fortran_order': *True/.test(text) && shape.length > 1 };
-}
-
-function numbers(bytes, type, shape) {
-  const size = { "<c8": 4, "<c16": 8, "<f4": 4, "<f8": 8 }[type];
-  if (!size) throw new Error(`Arrays of type ${type} are not read; save complex64 or complex128.`);
-  const get = (at) => (size === 4 ? bytes.getFloat32(at, true) : bytes.getFloat64(at, true));
-  const parts = type.includes("c") ? 2 : 1;
-  const count = shape.reduce((a, b) => a * b, 1);
-  if (bytes.byteLength < count * parts * size) throw new Error("The file ends too early.");
-  const part = (offset) => Float64Array.from({ length: count }, (_, k) => get((k * parts + offset) * size));
-  return { shape, real: part(0), imag: parts === 2 ? part(1) : new Float64Array(count) };
-}
-
-/** Read a zip archive of .npy files by its directory, which stands at the end. */
-async function npz(bytes) {
-  let end = bytes.byteLength - 22;
-  while (end >= 0 && bytes.getUint32(end, true) !== 0x06054b50) end--;
-  if (end < 0) throw new Error("This is not an .npz file.");
-  const arrays = {};
-  let at = bytes.getUint32(end + 16, true);
-  for (let left = bytes.getUint16(end + 10, true); left; left--) {
-    const [size, nameLength] = [bytes.getUint32(at + 20, true), bytes.getUint16(at + 28, true)];
-    const name = new TextDecoder().decode(view(bytes, at + 46, nameLength));
-    const local = bytes.getUint32(at + 42, true);
-    const data = local + 30 + bytes.getUint16(local + 26, true) + bytes.getUint16(local + 28, true);
-    if (/^(channels|estimates|positions)\.npy$/.test(name)) {
-      const content = view(bytes, data, size);
-      const deflated = bytes.getUint16(at + 10, true) === 8;
-      arrays[name.slice(0, -4)] = npy(deflated ? await inflated(content) : content);
-    }
-    at += 46 + nameLength + bytes.getUint16(at + 30, true) + bytes.getUint16(at + 32, true);
-  }
-  return arrays;
-}
-
-async function inflated(content) {
-  const out = new Blob([content]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return new DataView(await new Response(out).arrayBuffer());
-}
-
-const view = (bytes, start, length) => new DataView(bytes.buffer, bytes.byteOffset + start, length);

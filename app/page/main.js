@@ -1,32 +1,41 @@
-// The page: controls → state → round → one panel per algorithm, and the curve.
+// The page: controls → state → round → one panel per algorithm, and the trade-off.
 
 import { Chart } from "./chart.js";
-import { connectControls, showControls } from "./controls.js";
+import { connectControls, showControls, showPicked } from "./controls.js";
 import { copy } from "./copy.js";
-import { Curves } from "./curve.js";
-import { find } from "./dom.js";
+import { find, title } from "./dom.js";
 import { connectFiles } from "./given.js";
 import { askForKey } from "./key.js";
 import { Panel } from "./panel.js";
-import { round } from "./round.js";
+import { Player } from "./play.js";
+import { round, toleranceOf } from "./round.js";
+import { save } from "./save.js";
 import { insist } from "./service.js";
-import { limited, read, within, written } from "./state.js";
+import { read, within, written } from "./state.js";
 import { connectTheme } from "./theme.js";
+import { connectTips } from "./tips.js";
+import { Tradeoff } from "./tradeoff.js";
 
 let state = read(location.hash);
 let given = null;
 let algorithms = [];
 let current = null;
+let found = null;
+let marked = null;
+let picked = 0;
+const HINTS = {
+  model: "Drag a device. Or Tab to one: arrow keys move it, Page Up and Page Down choose another, Backspace puts it back.",
+  given: "These devices stay where they are. Point at one, or Tab to it: Page Up and Page Down choose another.",
+};
 const panels = {};
-const curves = new Curves(drawCurves, (message, panel) => {
-  // If the panel has no answer either, it says why.
-  const shown = message && panels[panel]?.answer ? message : "";
+const tradeoff = new Tradeoff(drawTradeoff, (message) => {
+  // If no panel has an answer either, they say why.
+  const shown = message && Object.values(panels).some(({ answer }) => answer) ? message : "";
   find("#curve-error").textContent = shown;
   find("#curve-error").hidden = !shown;
 });
-let points = {};
-let marked = null;
-const chart = new Chart(find("#curve"), find("#legend"), (gamma) => change({ gamma: limited("gamma", gamma) }));
+const chart = new Chart(find("#curve"), find("#legend"), (gamma) => change({ gamma: inRange(gamma) }));
+const player = new Player(advance, () => change({}));
 
 // What the panels tell.
 const hear = {
@@ -61,14 +70,20 @@ const hear = {
     find("#marked").textContent = [told[0], ...rest].join(" · ");
     for (const panel of Object.values(panels)) panel.mark(device);
   },
+  picked(device) {
+    picked = device;
+    showPicked(picked, current);
+    hear.marked(device);
+  },
   answered(panel, answeredRound) {
     if (answeredRound !== current) return;
-    drawCurves(points);
+    drawTradeoff(found);
     if (marked !== null) hear.marked(Math.min(marked, current.positions.length - 1));
     announce();
   },
   refused: askAgainWithKey,
   copied: async (write, request) => said((await copy(write(request))) ? "Copied." : ""),
+  saved: save,
 };
 
 /** Change the state and draw it: at once, then at most once per frame. */
@@ -90,23 +105,27 @@ export function change(values) {
 
 function refresh() {
   if (!algorithms.length) return;
-  showControls(state, given);
   current = round(state, given);
+  showControls(state, current);
+  picked = Math.min(picked, current.positions.length - 1);
+  showPicked(picked, current);
+  if (marked === null) find("#marked").textContent = given ? HINTS.given : HINTS.model;
   const endpoint = current.surface ? "/schedule/irs" : "/schedule";
   const offered = algorithms.filter(({ endpoints }) => endpoints.includes(endpoint));
-  const choices = {};
   const answers = [];
   for (const [name, panel] of Object.entries(panels)) {
     const chosen = offered.find((each) => each.name === state[name]) ?? fallback(offered, name);
     if (chosen.name !== state[name]) state.parameters[name] = {};
     state[name] = chosen.name;
     const parameters = state.parameters[name];
-    panel.offer(offered, chosen.name, parameters);
-    const algorithm = { name: chosen.name, ...parameters };
-    choices[name] = { algorithm, endpoints: chosen.endpoints };
-    answers.push(panel.ask(current, algorithm));
+    panel.offer(offered, chosen.name, parameters, current);
+    answers.push(panel.ask(current, { name: chosen.name, ...parameters }));
   }
-  curves.ask(current, choices, Promise.all(answers));
+  const asked = current;
+  const answered = Promise.all(answers);
+  answered.then(() => asked === current && player.answered(current, panels));
+  // The next round comes before anybody could look at this one's.
+  tradeoff.ask(current, panels, player.playing ? new Promise(() => {}) : answered);
   remember();
 }
 
@@ -115,15 +134,51 @@ function fallback(offered, panel) {
   return offered.find(({ name }) => name === usual) ?? offered[0];
 }
 
-function drawCurves(found) {
-  points = found;
-  const lines = Object.entries(panels).map(([panel, { answer }]) => ({
-    panel,
-    name: state[panel],
-    points: points[panel] ?? [],
-    now: answer?.active.length ?? null,
-  }));
-  chart.show({ gamma: state.gamma, devices: current.positions.length, lines });
+function drawTradeoff(newFound) {
+  found = newFound;
+  const decibels = (gamma) => 10 * Math.log10(gamma);
+  const lines = Object.entries(panels).map(([panel, { answer, algorithm }]) => {
+    panels[panel].bound(found?.bound);
+    const samples = [...(found?.samples.get(JSON.stringify(algorithm)) ?? [])].sort(([one], [other]) => one - other);
+    const own = decibels(toleranceOf(answer?.computation_error ?? NaN, current));
+    return {
+      panel,
+      name: state[panel],
+      samples: samples.map(([gamma, { active, feasible }]) => [gamma, active.length, feasible || !active.length]),
+      now: answer && [Number.isFinite(own) ? own : state.gamma, answer.active.length],
+    };
+  });
+  const points = found?.frontier?.points.map(({ gamma, active }) => [decibels(gamma), active.length]) ?? null;
+  const recommended = points?.[found.frontier.recommended] ?? null;
+  find("#recommended").textContent = recommended ? `${recommended[1]} at ${recommended[0].toFixed(1)} dB`.replace("-", "−") : "–";
+  find("#take").disabled = !recommended;
+  const { gamma } = state;
+  chart.show({ range: current.range, gamma, devices: current.positions.length, frontier: points, recommended, lines });
+}
+
+/** The points of the chart as rows, for a file. */
+function curveTable() {
+  const rows = [["curve", "gamma_db", "devices", "within_tolerance"]];
+  for (const { gamma, active } of found?.frontier?.points ?? []) rows.push(["frontier", 10 * Math.log10(gamma), active.length, true]);
+  for (const { algorithm } of Object.values(panels)) {
+    for (const [gamma, { active, feasible }] of found?.samples.get(JSON.stringify(algorithm)) ?? []) {
+      rows.push([title(algorithm.name), gamma, active.length, feasible]);
+    }
+  }
+  return rows;
+}
+
+function inRange(gamma) {
+  const [least, most] = current.range;
+  return Math.min(Math.max(gamma, least), most);
+}
+
+/** Go to the next round of the trace, or of fading; return whether there is one. */
+function advance() {
+  if (!given) change({ fading: state.fading + 1 });
+  else if ((state.round ?? 0) + 1 < given.rounds.length) change({ round: (state.round ?? 0) + 1 });
+  else return false;
+  return true;
 }
 
 /** Show or hide the second algorithm. */
@@ -185,12 +240,39 @@ async function start() {
   compare(state.second);
 }
 
+/** Show channels from elsewhere as what they state says; null for the model. */
+function use(newGiven) {
+  given = newGiven;
+  marked = null;
+  const values = { round: 0, weights: new Map(), priorities: new Map() };
+  const [least, most] = given?.range ?? [-Infinity, Infinity];
+  values.gamma = given?.gamma ?? (state.gamma >= least && state.gamma <= most ? state.gamma : Math.round((least + most) / 2));
+  if (!given) values.gamma = read(`gamma=${state.gamma}`).gamma;
+  if (given?.polish !== undefined) values.polish = given.polish;
+  if (given?.irsToServer) values.surface = { ...state.surface, bits: given.bits };
+  if (given?.algorithm) {
+    const { name, ...parameters } = given.algorithm;
+    state.parameters.first = parameters;
+    values.first = name;
+  }
+  change(values);
+}
+
 connectTheme();
-connectControls(() => state, change);
-connectFiles((found) => {
-  given = found;
-  change({ round: 0, ...(found?.gamma !== undefined && { gamma: limited("gamma", found.gamma) }) });
+connectTips();
+connectControls(() => state, change, () => [picked, current]);
+connectFiles(use);
+find("#take").addEventListener("click", () => {
+  const { points, recommended } = found.frontier;
+  // Rounded up, so that its devices are served.
+  change({ gamma: inRange(Math.ceil(1000 * Math.log10(points[recommended].gamma)) / 100) });
 });
+for (const button of document.querySelectorAll("#tolerance [data-save]")) {
+  button.addEventListener("click", () => save("tradeoff", button.dataset.save, find("#curve"), curveTable));
+}
+for (const button of document.querySelectorAll("#rounds [data-save]")) {
+  button.addEventListener("click", () => save("learning", button.dataset.save, find("#learning"), () => player.table()));
+}
 find("#compare").addEventListener("click", () => compare(state.first === "dual_pursuit" ? "matching_pursuit" : "dual_pursuit"));
 find("#link").addEventListener("click", async () => {
   const link = `${location.href.replace(/#.*/, "")}#${written(state)}`;

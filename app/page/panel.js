@@ -4,19 +4,28 @@ import { Cell } from "./cell.js";
 import { copyable } from "./copy.js";
 import { digits, find, html, title } from "./dom.js";
 import { parameterFields } from "./parameters.js";
-import { gammaOf, request } from "./round.js";
+import { errorOf, gammaOf, request } from "./round.js";
 import { insist, newest } from "./service.js";
 import { verdict } from "./verdict.js";
+
+const PATIENCE = 150;
+/** Milliseconds for which the last answer stays; then the page says that it waits. */
 
 /** The panel `name` ("first" or "second"); `hear` gets choices, moves and refusals of the key. */
 export class Panel {
   answer = null;
+  solver = null;
+  algorithm = null;
   #element;
   #name;
   #cell;
   #hear;
   #latest = newest();
   #shown = "";
+  #round = null;
+  #verdict = null;
+  #asked = 0;
+  #clock = 0;
 
   constructor(name, hear) {
     this.#name = name;
@@ -34,23 +43,28 @@ export class Panel {
     for (const button of this.#element.querySelectorAll("[data-copy]")) {
       button.addEventListener("click", () => hear.copied(copyable[button.dataset.copy], this.request));
     }
+    for (const button of this.#element.querySelectorAll("[data-save]")) {
+      button.addEventListener("click", () => hear.saved(this.algorithm.name, button.dataset.save, find("svg", this.#element), () => this.#table()));
+    }
   }
 
   remove() {
     this.#latest(() => {});
+    this.#rest();
     this.#element.remove();
   }
 
-  /** Offer these algorithms and show the parameters of the one chosen. */
-  offer(algorithms, chosen, values) {
-    const shown = JSON.stringify([chosen, values, algorithms.map(({ name }) => name)]);
+  /** Offer these algorithms, those that cannot take the round with the reason, and show the parameters of the one chosen. */
+  offer(algorithms, chosen, values, round) {
+    const reasons = algorithms.map((each) => unsuited(each, round));
+    const shown = JSON.stringify([chosen, values, reasons, algorithms.map(({ name }) => name)]);
     if (shown === this.#shown) return;
     this.#shown = shown;
     const select = find("select", this.#element);
     select.replaceChildren(
-      ...algorithms.map(({ name, max_devices: most }) => {
-        const limit = most ? ` (up to ${most} devices)` : "";
-        return html("option", { value: name, selected: name === chosen }, title(name) + limit);
+      ...algorithms.map(({ name }, k) => {
+        const reason = reasons[k] && ` (${reasons[k]})`;
+        return html("option", { value: name, selected: name === chosen, disabled: Boolean(reason) }, title(name) + reason);
       }),
     );
     const { summary, parameters } = algorithms.find(({ name }) => name === chosen);
@@ -66,8 +80,12 @@ export class Panel {
   /** Draw the round and ask for its schedule; an older question is cancelled. */
   async ask(round, algorithm) {
     this.request = request(round, algorithm);
+    this.algorithm = algorithm;
+    this.#round = round;
     this.#cell.place(round);
     this.#element.dataset.state = "asked";
+    this.#asked = performance.now();
+    this.#clock ||= setInterval(() => this.#wait(), PATIENCE);
     const { path, body } = this.request;
     const failing = (error) => this.#fail(round, error);
     await this.#latest(async (signal) => {
@@ -80,6 +98,39 @@ export class Panel {
         if (error.status === 401) this.#hear.refused(error);
       }
     });
+  }
+
+  /** Put what is not true any more away, and count the seconds. */
+  #wait() {
+    const seconds = ((performance.now() - this.#asked) / 1000).toFixed(1);
+    find(".note", this.#element).textContent = `Solving for ${seconds} s …`;
+    if (this.answer || this.#verdict) this.#clear(this.#round);
+  }
+
+  #rest() {
+    clearInterval(this.#clock);
+    this.#clock = 0;
+  }
+
+  #clear(round) {
+    this.answer = this.#verdict = null;
+    this.#cell.show(round, { states: [], receiver: null });
+    for (const name of ["active", "error", "power", "solver"]) this.#read(name, "–");
+    for (const name of ["of", "limit", "total", "bound"]) this.#read(name, "");
+    find(".error", this.#element).hidden = true;
+    this.#hear.answered(this.#name, round);
+  }
+
+  /** Say how far from the best this is: `proven` is the answer of an algorithm that proves it, or null. */
+  bound(proven) {
+    if (!proven || !this.answer) return this.#read("bound", "");
+    const { upper_bound: most, optimal } = proven;
+    const count = this.answer.active.length;
+    const words = !this.answer.feasible && count ? `At most ${most} within the tolerance.`
+      : count === most ? "Proven: no receiver serves more."
+      : optimal ? `Proven: ${most} could be served.`
+      : `${count}, at most ${most}, not proven.`;
+    this.#read("bound", words);
   }
 
   mark(device) {
@@ -100,30 +151,31 @@ export class Panel {
   }
 
   #show(round, { answer, solver, total }) {
-    this.answer = answer;
-    this.#cell.show(round, verdict(round, answer));
-    const { active, feasible } = answer;
+    this.#rest();
+    [this.answer, this.solver, this.#verdict] = [answer, solver ?? total, verdict(round, answer)];
+    this.#cell.show(round, this.#verdict);
+    const { active, feasible, stopped } = answer;
     this.#read("active", active.length);
     this.#read("of", `of ${round.positions.length} devices`);
     this.#read("error", digits(answer.computation_error));
-    this.#read("limit", `tolerated ${digits(gammaOf(round.state))}`);
+    this.#read("limit", `tolerated ${digits(errorOf(gammaOf(round.state), round))}`);
     this.#read("power", digits(answer.power_factor));
     this.#read("solver", solver === null ? "–" : `${digits(solver)} ms`);
     this.#read("total", `${digits(total)} ms in total`);
     const nobody = "At this tolerance nobody can be served.";
     const missed = "Everyone transmits, but the error is above the tolerance.";
-    const truth = feasible ? "" : active.length ? missed : nobody;
-    find(".note", this.#element).textContent = truth;
+    const early = stopped === "deadline" ? `Stopped after ${this.request.body.deadline_ms / 1000} s with the best so far.` : "";
+    find(".note", this.#element).textContent = feasible ? early : active.length ? missed : nobody;
     find(".error", this.#element).hidden = true;
     this.#element.dataset.state = "answered";
     this.#hear.answered(this.#name, round);
   }
 
   #fail(round, error) {
-    this.answer = null;
-    this.#cell.show(round, verdict(round, null));
-    for (const name of ["active", "error", "power", "solver"]) this.#read(name, "–");
-    for (const name of ["of", "limit", "total"]) this.#read(name, "");
+    this.#rest();
+    this.#clear(round);
+    const states = verdict(round, null);
+    this.#cell.show(round, states);
     find(".note", this.#element).textContent = "";
     const box = find(".error", this.#element);
     box.hidden = false;
@@ -133,7 +185,30 @@ export class Panel {
     this.#hear.answered(this.#name, round);
   }
 
+  /** One row per device, for a file. */
+  #table() {
+    const { positions, fields, given } = this.#round;
+    const head = ["device", "id", "x", "y", "weight", "priority", "state", "margin_db"];
+    const rows = positions.map((at, device) => [
+      device,
+      fields.device_ids?.[device] ?? "",
+      ...(given && !given.positions ? ["", ""] : at.map((value) => value * (given?.metres ?? 1))),
+      fields.weights?.[device] ?? 1,
+      fields.priorities?.[device] ?? "",
+      this.#verdict?.states[device] ?? "",
+      this.#verdict?.margins?.[device] ?? "",
+    ]);
+    return [head, ...rows];
+  }
+
   #read(name, text) {
     find(`[data-reading=${name}]`, this.#element).textContent = text;
   }
+}
+
+/** Say why an algorithm cannot take a round; "" if it can. */
+function unsuited({ max_devices: devices, max_elements: elements, takes_priorities: priorities }, round) {
+  if (devices && round.positions.length > devices) return `at most ${devices} devices`;
+  if (elements && round.surface?.elements > elements) return `at most ${elements} elements`;
+  return round.fields.priorities && !priorities ? "takes no priorities" : "";
 }

@@ -2,6 +2,20 @@
 
 import { html } from "./dom.js";
 
+const TIPS = {
+  delta: "δ: how much more devices count that the receiver does not serve yet than those it serves.",
+  search: "Backward drops devices from all of them, forward adds them to none, bidirectional lets dropped ones come back.",
+  starts: "How many starting points the search has. More take longer and find a little more.",
+  tolerance: "How small the last step must be.",
+  max_iterations: "Steps after which it stops.",
+  solver: "What solves the semidefinite programmes.",
+  reading: "How devices are read off the solution: those its receiver serves, or the longest prefix by slack.",
+  start: "The device whose turn it is.",
+  average_gains: "Each device's mean gain so far, as a JSON list.",
+  phase_update: "How the phases are tuned: all at once, or one after the other.",
+  scheduled_by: "The algorithm that schedules for the channels as they are then.",
+};
+
 /** Fill `form` with a field per parameter; `changed(name, value)` hears of values, undefined for the default. */
 export function parameterFields(form, prefix, parameters, values, changed) {
   form.replaceChildren(
@@ -13,7 +27,8 @@ export function parameterFields(form, prefix, parameters, values, changed) {
         const value = reading(field, schema);
         changed(name, same(value, usual) ? undefined : value);
       });
-      return html("div", { class: "field" }, html("label", { for: id }, name.replaceAll("_", " ")), field);
+      const label = html("label", { for: id, "data-tip": TIPS[name] ?? null }, name.replaceAll("_", " "));
+      return html("div", { class: "field" }, label, field);
     }),
   );
 }

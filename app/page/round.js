@@ -1,11 +1,31 @@
 // One round: where the devices are, their channels, and the request that asks for its schedule.
 
 import { PAPER, fade, place, response } from "./channels.js";
-import { column, energies, packed, scaled } from "./complex.js";
+import { energies, packed, scaled } from "./complex.js";
+import { LIMITS, SHARES } from "./state.js";
 
-/** Return the round that a state describes; `given` are channels from a file, in place of the model's. */
+/** Milliseconds that an answer may take: the page would rather say that it is slow. */
+const DEADLINE = 2000;
+
+/** Return the round that a state describes; `given` are channels from elsewhere, in place of the model's.
+ *
+ * `fields` are the other fields of its requests, `range` the tolerances of interest. */
 export function round(state, given) {
-  return { state, ...(given ? fromFile(state, given) : modelled(state)) };
+  const made = { state, given, ...(given ? stated(state, given) : modelled(state)) };
+  made.fields = { seed: state.fading, ...given?.fields };
+  for (const name of Object.keys(SHARES)) {
+    const values = shares(state[name], given?.fields[name], made.positions.length);
+    // A surface takes no priorities.
+    if (values && !(made.surface && name === "priorities")) made.fields[name] = values;
+  }
+  made.range = given?.range ?? LIMITS.gamma;
+  return made;
+}
+
+/** Return the weights or priorities of all devices, as stated and then changed by hand; null if all are 1. */
+function shares(changed, stated, count) {
+  if (!stated && ![...changed.keys()].some((device) => device < count)) return null;
+  return Array.from({ length: count }, (_, device) => changed.get(device) ?? stated?.[device] ?? 1);
 }
 
 let last = { key: "" };
@@ -18,36 +38,39 @@ function modelled({ devices, antennas, places, fading, moved, surface: { on, x, 
     const positions = network.positions.map((at, device) => moved.get(device) ?? at);
     const surface = on ? { place: [x, y], elements } : null;
     const channels = fade({ ...network, positions }, antennas, fading, surface);
-    last = { key, round: { positions, channels, surface, reference: network.reference, strength: 1 } };
+    last = { key, round: { positions, channels, surface, reference: network.reference } };
   }
   return last.round;
 }
 
-function fromFile(state, given) {
+const STATED = new WeakMap();
+
+function stated(state, given) {
   const direct = given.rounds[Math.min(state.round ?? 0, given.rounds.length - 1)];
-  const levels = energies(direct).map((energy) => energy / direct.rows);
-  const strength = Math.max(...levels) || 1;
-  // The weakest at the edge, and the strongest not too close.
-  const { innerRadius, outerRadius, pathLossExponent } = PAPER;
-  const nearest = outerRadius * (Math.min(...levels) / strength) ** (1 / pathLossExponent);
-  const reference = Math.min(Math.max(nearest, innerRadius), 0.6 * outerRadius);
-  const positions = given.positions ?? apparent(direct, strength, reference);
-  return { positions, channels: { direct }, surface: null, reference, strength, given };
+  if (!STATED.has(direct)) {
+    const { irsToServer, devicesToIrs } = given;
+    const surface = irsToServer ? { place: null, elements: irsToServer.columns } : null;
+    const levels = energies(direct).map((energy) => 10 * Math.log10(energy));
+    const rings = given.positions ? null : ringsOf(levels);
+    const positions = given.positions ?? levels.map((level, device) => around(device, levels.length, rings.radius(level)));
+    STATED.set(direct, { positions, channels: { direct, irsToServer, devicesToIrs }, surface, rings });
+  }
+  return STATED.get(direct);
 }
 
-/** Return where devices with these channels would be in the paper's cell: direction and strength. */
-function apparent(channels, strength, reference) {
-  return energies(channels).map((energy, device) => {
-    const own = column(channels, device);
-    let [best, azimuth] = [-1, 0];
-    for (let degrees = -90; degrees <= 90; degrees += 1) {
-      const level = towards((degrees * Math.PI) / 180, own);
-      if (level > best) [best, azimuth] = [level, (degrees * Math.PI) / 180];
-    }
-    const loss = energy / channels.rows / strength;
-    const distance = Math.min(reference * loss ** (-1 / PAPER.pathLossExponent), PAPER.outerRadius);
-    return [distance * Math.cos(azimuth), distance * Math.sin(azimuth)];
-  });
+/** Devices without places are drawn by strength: the strongest inside, rings in steps of decibels. */
+function ringsOf(levels) {
+  const heard = levels.filter(Number.isFinite);
+  const strongest = Math.max(...heard, -1e3);
+  const spread = strongest - Math.min(...heard, strongest);
+  const step = [1, 2, 5, 10, 20].find((each) => spread <= 4 * each) ?? Math.ceil(spread / 4);
+  const radius = (level) => Math.min(20 + (20 * (strongest - level)) / step, 105);
+  return { radius, labels: [1, 2, 3, 4].map((ring) => [20 + 20 * ring, `−${ring * step} dB`]) };
+}
+
+function around(device, count, radius) {
+  const azimuth = Math.PI / 2 - (2 * Math.PI * device) / count;
+  return [radius * Math.cos(azimuth), radius * Math.sin(azimuth)];
 }
 
 /** Return |a(θ)ᴴ c|², the receiver's gain towards an azimuth. */
@@ -61,20 +84,32 @@ export function towards(azimuth, receiver) {
 }
 
 /** Return how far a device in plain view is served towards an azimuth: γ PL(l) |a(θ)ᴴc|² = 1. */
-export function reach(azimuth, receiver, gamma, { reference, strength }) {
-  const level = gamma * strength * towards(azimuth, receiver);
-  return reference * level ** (1 / PAPER.pathLossExponent);
+export function reach(azimuth, receiver, gamma, { reference }) {
+  return reference * (gamma * towards(azimuth, receiver)) ** (1 / PAPER.pathLossExponent);
 }
 
 export const gammaOf = (state) => 10 ** (state.gamma / 10);
 
+/** Return ε = γσ²/P, or an error as a tolerance, γ = PE/σ²; NaN if the devices or antennas differ in P or σ². */
+export function errorOf(gamma, { fields: { power = 1, noise_variance: noise = 1, noise_covariance: differs } }) {
+  return differs ? NaN : (gamma * noise) / power;
+}
+export const toleranceOf = (error, round) => error / errorOf(1, round);
+
+/** Return what every device must be heard with, q_k = (φ_k/√γ + its CSI error)². */
+export function needs({ state, positions, fields: { weights, csi_error: wrong = 0 } }) {
+  const scale = Math.sqrt(gammaOf(state));
+  return positions.map((_, device) => ((weights?.[device] ?? 1) / scale + (wrong[device] ?? wrong)) ** 2);
+}
+
 /** Return the path and body of the request for an algorithm, `{name, …parameters}`. */
-export function request({ state, channels, surface }, algorithm) {
+export function request({ state, channels, surface, fields: { participation: _, ...fields } }, algorithm) {
   const shared = {
     gamma_db: state.gamma,
     algorithm,
-    seed: state.fading,
     ...(state.polish && { polish: true }),
+    deadline_ms: DEADLINE,
+    ...fields,
   };
   if (!surface) return { path: "schedule", body: { channels: packed(channels.direct), ...shared } };
   const body = {
@@ -87,9 +122,16 @@ export function request({ state, channels, surface }, algorithm) {
   return { path: "schedule/irs", body };
 }
 
+/** Return the request for the frontier; it takes no tolerance, polishes always, and is found by one algorithm. */
+export function frontier(round) {
+  const { gamma_db: _, algorithm: __, polish: ___, bound_ms: ____, ...body } = request(round, null).body;
+  const { participation } = round.fields;
+  return { ...body, ...(participation !== undefined && { participation }) };
+}
+
 /** Return a batch of the same round at many tolerances: channels times s have the schedule of γ s². */
-export function sweep({ state, channels }, algorithm, gammas) {
-  const rounds = gammas.map((gamma) => scaled(channels.direct, 10 ** (gamma / 20)));
-  const polish = state.polish && { polish: true };
-  return { channels: packed(...rounds), gamma_db: 0, algorithm, seed: state.fading, ...polish };
+export function sweep(round, algorithm, gammas) {
+  const { body } = request(round, algorithm);
+  const rounds = gammas.map((gamma) => scaled(round.channels.direct, 10 ** (gamma / 20)));
+  return { ...body, channels: packed(...rounds), gamma_db: 0 };
 }

@@ -8,6 +8,8 @@ export const LIMITS = {
   bits: [0, 6],
   round: [0, 1e6],
 };
+/** What a device may weigh, and what it may be worth. */
+export const SHARES = { weights: [0.01, 100], priorities: [0.01, 100] };
 export const EDGE = 110;
 /** How far from the server anything may be, in metres. */
 
@@ -42,6 +44,13 @@ export function read(hash) {
   const [x, y, elements, bits] = (given.get("surface") ?? "").split(",").map(Number);
   if ([x, y, elements, bits].every(Number.isFinite)) {
     Object.assign(state.surface, { x, y, elements, bits });
+  }
+  for (const name of Object.keys(SHARES)) {
+    state[name] = new Map();
+    for (const each of (given.get(name) ?? "").split(";")) {
+      const [device, value] = each.split(",").map(Number);
+      if (value > 0) state[name].set(device, limited(name, value));
+    }
   }
   for (const each of (given.get("moved") ?? "").split(";")) {
     const [device, ...at] = each.split(",").map(Number);
@@ -78,6 +87,9 @@ export function written(state) {
   if (on) said.set("surface", [short(x), short(y), elements, bits].join(","));
   const moved = [...state.moved].map(([device, at]) => [device, ...at.map(short)].join(","));
   if (moved.length) said.set("moved", moved.join(";"));
+  for (const name of Object.keys(SHARES)) {
+    if (state[name].size) said.set(name, [...state[name]].map((each) => each.join(",")).join(";"));
+  }
   // Commas and semicolons may stand in an address as they are.
   return said.toString().replaceAll("%2C", ",").replaceAll("%3B", ";");
 }
@@ -89,7 +101,7 @@ export function within([x, y]) {
 }
 
 export function limited(name, value) {
-  const [least, most] = LIMITS[name];
+  const [least, most] = LIMITS[name] ?? SHARES[name];
   return Math.min(Math.max(value, least), most);
 }
 

@@ -1,15 +1,15 @@
 // What an answer means for every device: active, waiting, or out of reach even alone.
 
 import { column, columnsTimes, energies, gains, product, sum, vector } from "./complex.js";
-import { gammaOf } from "./round.js";
+import { needs } from "./round.js";
 
 /** Judge every device of a round; without an answer nobody is active.
  *
- * `states`: "active", "waiting" or "never"; `margins`: γ |h_kᴴc|² in decibels, served from 0 on;
+ * `states`: "active", "waiting" or "never"; `margins`: |h_kᴴc|²/q_k in decibels, served from 0 on;
  * `bounced`: whether the surface carries more of a device's signal than the straight path. */
 export function verdict(round, answer) {
   const { direct } = round.channels;
-  const gamma = gammaOf(round.state);
+  const needed = needs(round);
   const phases = answer?.phases && vector(answer.phases);
   const used = Boolean(phases?.real.some((value, m) => value || phases.imag[m]));
   const channels = used ? tuned(round.channels, phases) : direct;
@@ -18,7 +18,7 @@ export function verdict(round, answer) {
   const receiver = answer?.receiver ? vector(answer.receiver) : null;
   const states = alone.map((energy, device) => {
     if (active.has(device)) return "active";
-    return gamma * energy >= 1 ? "waiting" : "never";
+    return energy >= needed[device] ? "waiting" : "never";
   });
   if (!receiver) return { states, margins: null, bounced: null, receiver };
   const received = gains(channels, receiver);
@@ -26,7 +26,7 @@ export function verdict(round, answer) {
   const reflected = used ? gains(reflections(round.channels, phases), receiver) : null;
   return {
     states,
-    margins: received.map((gain) => 10 * Math.log10(gamma * gain)),
+    margins: received.map((gain, device) => 10 * Math.log10(gain / needed[device])),
     bounced: straight.map((gain, device) => Boolean(reflected && reflected[device] > gain)),
     receiver,
   };

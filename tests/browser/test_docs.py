@@ -1,5 +1,6 @@
 """Swagger UI at ``/docs``."""
 
+import pytest
 from playwright.sync_api import expect
 
 from app.settings import Settings
@@ -24,6 +25,21 @@ def execute(page, path):
     assert answered.value.status == 200
     status = block.locator(".live-responses-table .response .response-col_status").first
     expect(status).to_contain_text("200")
+
+
+@pytest.mark.parametrize("chosen", ["dark", "light"])
+def test_the_colours_are_those_chosen_on_the_page(browser, service_url, chosen):
+    other = {"dark": "light", "light": "dark"}[chosen]
+    with Visit(browser, service_url, color_scheme=other) as visit:
+        page = visit.page
+        page.goto(f"{service_url}/docs")
+        page.evaluate("theme => localStorage.setItem('theme', theme)", chosen)
+        page.reload()
+        expect(page.locator(".info .title")).to_be_visible()
+        assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == chosen
+        assert ("dark-mode" in (page.locator("html").get_attribute("class") or "")) == (
+            chosen == "dark"
+        )
 
 
 def test_a_key_is_asked_for_and_used(browser):

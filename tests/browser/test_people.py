@@ -67,7 +67,7 @@ def test_everything_comes_from_the_service_and_is_small(visit):
     sizes = {}
     visit.page.on("response", lambda answer: sizes.update({answer.url: len(answer.body())}))
     visit.open("", ("first", "second"))
-    visit.page.wait_for_selector("#curve .line.second")
+    visit.page.wait_for_selector("#curve .sample.second")
     static = {url: size for url, size in sizes.items() if "/page/" in url or url == f"{visit.url}/"}
     assert len(static) > 15
     assert sum(static.values()) < KILOBYTES * 1000, static
@@ -90,7 +90,7 @@ def test_axe_finds_no_fault(browser, service_url, axe, width, scheme):
     size = {"width": width, "height": 900}
     with Visit(browser, service_url, viewport=size, color_scheme=scheme) as visit:
         page = visit.open("surface=40,50,16,0", ("first", "second"))
-        page.wait_for_selector("#curve .line.second")
+        page.wait_for_selector("#curve .sample.second")
         page.evaluate(axe)
         assert faults(page) == []
         page.locator("#open-own").click()

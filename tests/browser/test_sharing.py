@@ -149,8 +149,8 @@ def test_the_curve_is_what_the_service_answers_and_a_click_sets_the_tolerance(vi
     for gamma, count in list(zip(gammas, counts, strict=True))[::5]:
         answer = httpx.post(f"{visit.url}/schedule", json={**body, "gamma_db": gamma}).json()
         assert len(answer["active"]) == count
-    path = page.locator("#curve .line.first").get_attribute("d")
-    drawn = np.array([pair.split() for pair in path[1:].split("L")], float)
+    drawn = points(page, "circle.sample.first")
+    assert len(drawn) == len(counts)
     steps = (drawn[0, 1] - drawn[:, 1]) / (drawn[0, 1] - drawn[-1, 1])
     np.testing.assert_allclose(
         steps, (np.array(counts) - counts[0]) / (counts[-1] - counts[0]), atol=2e-3
@@ -162,21 +162,43 @@ def test_the_curve_is_what_the_service_answers_and_a_click_sets_the_tolerance(vi
     assert int(visit.reading("active")) == counts[gammas.index(30)]
 
 
+def points(page, drawn):
+    """Return the middles of circles of the chart."""
+    page.wait_for_selector(f"#curve {drawn}")
+    return np.array(
+        page.locator(f"#curve {drawn}").evaluate_all(
+            "all => all.map((each) => [each.cx.baseVal.value, each.cy.baseVal.value])"
+        )
+    )
+
+
 @pytest.mark.parametrize("polish", ["", "&polish=1"])
-def test_the_frontier_is_used_where_the_service_offers_it(visit, polish):
+def test_the_frontier_and_the_recommended_point_are_the_service_s(visit, polish):
     page = visit.page
     with page.expect_response("**/schedule/frontier") as answered:
-        visit.open(f"second=&first=dual_pursuit{polish}")
-    points = answered.value.json()["points"]
-    assert len(points) > 5
-    path = page.locator("#curve .line.first").get_attribute("d")
+        visit.open(f"second={polish}")
+    answer = answered.value.json()
+    found = answer["points"]
+    assert len(found) > 5
+    page.wait_for_selector("#curve path.frontier")
+    path = page.locator("#curve path.frontier").get_attribute("d")
     drawn = np.array([pair.split() for pair in path[1:].split("L")], float)
     # Flat at first, then up at each point's own γ, and flat to the end.
-    levels = (10 * np.log10([point["gamma"] for point in points])).clip(-10, 40)
+    levels = (10 * np.log10([point["gamma"] for point in found])).clip(-10, 40)
     left, right = drawn[0, 0], drawn[-1, 0]
-    np.testing.assert_allclose(
-        drawn[2:-1:2, 0], left + (levels + 10) / 50 * (right - left), atol=0.1
-    )
+    places = left + (levels + 10) / 50 * (right - left)
+    np.testing.assert_allclose(drawn[2:-1:2, 0], places, atol=0.1)
     heights = drawn[0, 1] - drawn[2:-1:2, 1]
-    counts = np.array([len(point["active"]) for point in points])
+    counts = np.array([len(point["active"]) for point in found])
     np.testing.assert_allclose(heights / heights[-1], counts / counts[-1], atol=2e-3)
+    ((x, _),) = points(page, "circle.recommended")
+    assert x == pytest.approx(places[answer["recommended"]], abs=0.1)
+    # Dual pursuit serves those devices at that tolerance, for no more error.
+    page.select_option("#algorithm-first", "dual_pursuit")
+    page.locator("#take").click()
+    visit.answered()
+    assert int(visit.reading("active")) >= counts[answer["recommended"]]
+    # The algorithm stands at its own error.
+    ((x, _),) = points(page, "circle.dot.first")
+    own = 10 * np.log10(float(visit.reading("error")))
+    assert x == pytest.approx(left + (own + 10) / 50 * (right - left), abs=0.3)
