@@ -21,7 +21,9 @@ _OWN = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; {more}; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-PAGE_POLICY = _OWN.format(more="img-src 'self'; require-trusted-types-for 'script'")
+PAGE_POLICY = _OWN.format(more="img-src 'self' blob:; require-trusted-types-for 'script'")
+"""A blob is how the page turns a picture of its own into a PNG."""
+
 DOCS_POLICY = _OWN.format(more="img-src 'self' data:")
 """Swagger UI's style sheet holds its pictures."""
 

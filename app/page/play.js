@@ -1,6 +1,6 @@
 // Round after round: of a trace, or of fresh fading. The mean number of devices, and what a model learns from them.
 
-import { digits, find, set, svg, title } from "./dom.js";
+import { digits, find, html, set, svg, title } from "./dom.js";
 import { Task } from "./learn.js";
 
 const PACE = 250;
@@ -91,14 +91,13 @@ export class Player {
 
   #draw() {
     const played = this.#rounds().length;
-    const means = Object.entries(this.#history)
-      .filter(([name]) => name !== PERFECT)
-      .map(([name, { counts, accuracies }]) => {
-        const mean = counts.reduce((sum, count) => sum + count, 0) / played;
-        return `${this.#names[name]} ${digits(mean)} devices, ${Math.round(100 * accuracies.at(-1))} % right`;
-      });
-    const words = played ? `Mean over ${played} round${played > 1 ? "s" : ""}: ${means.join("; ")}.` : "";
-    find("#means").textContent = words;
+    const means = Object.entries(this.#history).map(([name, { counts, accuracies }]) => {
+      const mean = counts.reduce((sum, count) => sum + count, 0) / played;
+      return [name, `${this.#names[name]}: ${digits(mean)} devices, ${Math.round(100 * accuracies.at(-1))} % right`];
+    });
+    const rounds = played ? `Mean over ${played} round${played > 1 ? "s" : ""}:` : "";
+    find("#played").textContent = rounds;
+    find("#means").replaceChildren(...means.map(([name, words]) => html("li", { class: name }, words)));
     const root = find("#learning");
     const { clientWidth: width, clientHeight: height } = root;
     if (!width) return;
@@ -117,7 +116,7 @@ export class Player {
       const path = accuracies.map((share, k) => `${x(k + 1).toFixed(1)} ${y(share).toFixed(1)}`).join("L");
       drawn.push(svg("path", { class: `curve ${name}`, d: `M${x(0)} ${y(1 / 8)}L${path}` }));
     }
-    set(root, { viewBox: `0 0 ${width} ${height}`, "aria-label": `What a model learns. ${words}` });
+    set(root, { viewBox: `0 0 ${width} ${height}`, "aria-label": ["What a model learns.", rounds, ...means.map(([, words]) => `${words}.`)].join(" ") });
     root.replaceChildren(...drawn);
   }
 }
