@@ -17,7 +17,7 @@ from app.scheduling import IrsProblem, Parameters, solve
 from app.scheduling.irs.phases import POLICIES, PhaseUpdate
 from app.scheduling.irs.schedulers.matching_pursuit import IrsMatchingPursuitParameters
 from app.scheduling.irs.schedulers.untuned import UntunedParameters
-from app.scheduling.kernels.surface.joint_pursuit import joint_pursuit
+from app.scheduling.kernels.surface.algorithm_2 import joint_pursuit
 from lab.channels import AMID_DEVICES, BESIDE_SERVER
 from lab.oracles import plain_joint_pursuit
 from lab.problems import irs_problems

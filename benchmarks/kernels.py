@@ -13,7 +13,7 @@ from rich.progress import track
 from rich.table import Table
 
 from app.scheduling import Problem
-from app.scheduling.kernels.matching.pursuit import backward_pursuit
+from app.scheduling.kernels.matching.algorithm_1 import backward_pursuit
 from lab.oracles import plain_pursuit
 from lab.problems import iid_problems
 

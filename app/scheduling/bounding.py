@@ -1,7 +1,7 @@
 r"""A proven upper bound on how many devices any receiver serves, and a search for one that does.
 
-The relaxation of :mod:`app.scheduling.kernels.proof.node_bound` with nothing decided gives a first
-bound. While it exceeds the best known number, :mod:`app.scheduling.kernels.proof.node_search` asks
+The relaxation of :mod:`app.scheduling.kernels.proof.bound` with nothing decided gives a first
+bound. While it exceeds the best known number, :mod:`app.scheduling.kernels.proof.tree` asks
 whether as many devices as it says can be served: a no lowers it by one, a yes is a better schedule
 and proof that it is the best. Any of this can be stopped, and the bound reached still holds.
 
@@ -26,10 +26,10 @@ from typing import NamedTuple
 import numpy as np
 
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE
-from app.scheduling.kernels.proof.node_bound import HALF
-from app.scheduling.kernels.proof.node_relaxation import relax
-from app.scheduling.kernels.proof.node_search import FOUND, LIMIT, NONE, PRECISION, search
+from app.scheduling.kernels.proof.bound import HALF
 from app.scheduling.kernels.proof.reach import UNIT_ROUNDOFF, pairwise_reach
+from app.scheduling.kernels.proof.relaxation import relax
+from app.scheduling.kernels.proof.tree import FOUND, LIMIT, NONE, PRECISION, search_tree
 from app.scheduling.problem import Problem
 from app.scheduling.pursuit import pursue as pursue_value
 from app.scheduling.schedule import Stopped
@@ -121,7 +121,7 @@ def prove(problem: Problem, known: int, stop: MaskArray, spent: MaskArray = _NEV
     stopped: Stopped = "converged"
     given = known
     while upper > known and stopped == "converged":
-        outcome, known, visited = search(
+        outcome, known, visited = search_tree(
             rows, searched, sizes, reach, upper, known, best, stop, spent
         )
         nodes += visited

@@ -1,6 +1,6 @@
 r"""The lifted problem through cvxpy: the same programme, solved by a general cone solver.
 
-It states the problem of :mod:`app.scheduling.kernels.lifted.interior_point` over a real matrix Y
+It states the problem of :mod:`app.scheduling.kernels.lifted.solver` over a real matrix Y
 of twice the size, with :math:`b_k = [\Re a_k;\ \Im a_k]` and :math:`b'_k = [-\Im a_k;\ \Re a_k]`:
 
 .. math:: \min_{Y \succeq 0,\ s \ge 0} \langle \tilde B, Y\rangle + \sum_k w_k s_k

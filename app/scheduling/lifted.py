@@ -1,6 +1,6 @@
 r"""The lifted problem of one round: C in place of :math:`cc^H`, its rank dropped.
 
-:mod:`app.scheduling.kernels.lifted.interior_point` states and solves it, and
+:mod:`app.scheduling.kernels.lifted.solver` states and solves it, and
 :mod:`app.scheduling.conic` solves it with general cone solvers. This module sets it up for a
 problem and interprets its solutions. Devices that no receiver serves, :math:`\|h_k\|^2 < q_k`, are
 left out.
@@ -13,7 +13,7 @@ import numpy as np
 
 from app.scheduling.conic import solve_conic
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE
-from app.scheduling.kernels.lifted.interior_point import FAILED, SOLVED, solve_lifted
+from app.scheduling.kernels.lifted.solver import FAILED, SOLVED, solve_lifted
 from app.scheduling.kernels.linalg.gram import aligned_sum
 from app.scheduling.problem import Problem
 from app.scheduling.types import ComplexArray, IndexArray, RealArray

@@ -5,7 +5,7 @@ convex, and NP-hard in general. A "yes" is certain: it comes with a receiver tha
 A "no" is
 
 - certain if a device cannot be served even alone, :math:`\|h_k\|^2 < q_k`;
-- certain if the semidefinite relaxation (:mod:`app.scheduling.kernels.lifted.interior_point`) is
+- certain if the semidefinite relaxation (:mod:`app.scheduling.kernels.lifted.solver`) is
   infeasible: if no C serves them all, no :math:`cc^H` does;
 - otherwise a guess: no start of :mod:`app.scheduling.kernels.dual.least_norm` led to a
   receiver. The starts are random mixtures of the channels, half of them multiplied by the square
@@ -24,7 +24,7 @@ import numpy as np
 
 from app.scheduling.kernels.dual.least_norm import best_of_starts
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE
-from app.scheduling.kernels.lifted.interior_point import INFEASIBLE, SOLVED, solve_lifted
+from app.scheduling.kernels.lifted.solver import INFEASIBLE, SOLVED, solve_lifted
 from app.scheduling.kernels.linalg.gram import aligned_sum
 from app.scheduling.lifted import servable_rows
 from app.scheduling.problem import Problem

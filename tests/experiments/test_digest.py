@@ -45,7 +45,7 @@ def test_the_same_code_elsewhere_has_the_same_key(copy):
 def test_changed_code_changes_the_key(copy):
     seen = {keys(copy)[0]}
     files = [
-        "app/scheduling/kernels/matching/pursuit.py",
+        "app/scheduling/kernels/matching/algorithm_1.py",
         "app/scheduling/solver.py",
         # Found by the registry, imported by nobody.
         "app/scheduling/schedulers/dc.py",

@@ -15,7 +15,7 @@ from app.scheduling import (
 )
 from app.scheduling import lifted as lifted_module
 from app.scheduling.conic import solve_conic
-from app.scheduling.kernels.lifted.interior_point import FAILED, INFEASIBLE, SOLVED, solve_lifted
+from app.scheduling.kernels.lifted.solver import FAILED, INFEASIBLE, SOLVED, solve_lifted
 from app.scheduling.schedulers.dc import DcParameters
 from app.scheduling.schedulers.exhaustive import MAX_DEVICES
 from app.scheduling.schedulers.sdr import SdrParameters

@@ -8,7 +8,7 @@ import pytest
 
 from app.scheduling import SCHEDULERS, Context, Problem, VerificationError, plain, solve
 from app.scheduling.bounding import MOST_DEVICES, STRONG, prove, pursue
-from app.scheduling.kernels.proof.node_bound import (
+from app.scheduling.kernels.proof.bound import (
     CENTRE,
     CUT,
     GAIN,
@@ -20,9 +20,9 @@ from app.scheduling.kernels.proof.node_bound import (
     TAU,
     UNDECIDED,
 )
-from app.scheduling.kernels.proof.node_relaxation import OPEN, PRUNED, relax
-from app.scheduling.kernels.proof.node_split import largest_responses
+from app.scheduling.kernels.proof.branching import largest_responses
 from app.scheduling.kernels.proof.reach import pairwise_reach
+from app.scheduling.kernels.proof.relaxation import OPEN, PRUNED, relax
 from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters
 from lab.channels import iid_channels
 from lab.problems import iid_problems, network_problems, random_problem

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from app.scheduling.kernels.dual.descent import State, descend, drop
-from app.scheduling.kernels.dual.search import begin, kick
+from app.scheduling.kernels.dual.search import kick, start_with_everyone
 from app.scheduling.kernels.dual.sweeps import scaled_rows
 from lab.channels import iid_channels
 
@@ -87,10 +87,18 @@ class StopAfter:
 def test_stop_ends_a_descent_in_the_middle(rounds):
     """One descent over many devices takes long: it looks before every drop."""
     state = state_of(np.random.default_rng(13), 16, 400)
-    count = begin(state, np.zeros(1, np.uint64), 0, np.zeros(0, np.complex128))
+    count = start_with_everyone(state, np.zeros(1, np.uint64), 0, np.zeros(0, np.complex128))
     # Compiled code takes only arrays; the same code, interpreted, takes a flag that changes.
     descended = getattr(descend, "py_func", descend)
     assert descended(state, count, 0.0, StopAfter(rounds)) == (0.0, 0, rounds)
     _, served, further = descended(state, count, 0.0, StopAfter(10**6))
     assert served > 0
     assert further > 5
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_a_drop_takes_somebody_even_among_numbers_that_overflowed(batch):
+    state = state_of(np.random.default_rng(23), 4, 8)
+    state.members[:] = np.arange(8)
+    state.multipliers[:] = np.nan
+    assert drop(state, 8, batch) < 8

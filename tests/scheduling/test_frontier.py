@@ -1,6 +1,7 @@
 """The frontier against the optimum, against dual pursuit, and against the formulas."""
 
 import threading
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -184,3 +185,15 @@ def test_other_algorithms_have_no_frontier():
     other = SCHEDULERS["matching_pursuit"]
     with pytest.raises(TypeError, match="dual_pursuit"):
         find_frontier(Problem(np.eye(2), np.ones(2), 1.0), SolveSpec(other, other.parameters()))
+
+
+@pytest.mark.parametrize("small", [1e-20, 1e-100, 1e-156, 1e-290, 5e-324, 0.0])
+def test_a_channel_that_is_all_but_zero_does_not_hold_up_the_search(small):
+    channels = np.array([[1 + 1j, small + small * 1j]])
+    problem = Problem(channels, np.ones(2), gamma=LARGEST)
+    began = time.perf_counter()
+    points = points_of(problem)
+    assert time.perf_counter() - began < 1.0
+    assert points[0].schedule.active.tolist() == [0]
+    for point in points:
+        verify(point.problem, point.schedule)

@@ -7,7 +7,7 @@ import pytest
 
 from app.scheduling.kernels.dual.least_norm import best_of_starts, level_of, minimise_norm
 from app.scheduling.kernels.dual.sweeps import scaled_rows
-from app.scheduling.kernels.matching.pursuit import principal_receiver
+from app.scheduling.kernels.matching.algorithm_1 import principal_receiver
 from lab.channels import iid_channels
 
 ANTENNAS, DEVICES = 4, 12

@@ -7,7 +7,7 @@ import pytest
 
 from app.scheduling import conic
 from app.scheduling.conic import solve_conic
-from app.scheduling.kernels.lifted.interior_point import SOLVED, solve_lifted
+from app.scheduling.kernels.lifted.solver import SOLVED, solve_lifted
 from lab.channels import iid_channels
 
 ANTENNAS = 4

@@ -1,10 +1,10 @@
 r"""The search of dual pursuit with a surface: the best schedule so far, and what improves it.
 
-With continuous phases :mod:`app.scheduling.kernels.surface.joint_dual` adds devices to a set, and
+With continuous phases :mod:`app.scheduling.kernels.surface.dual_search` adds devices to a set, and
 drops others. On a grid of phases the set is *grown*: the devices that it just misses are added,
 nearest misses first, an eighth of them at a time, then half as many, down to one. For the larger
 set the receiver and the phases are improved in turn
-(:mod:`app.scheduling.kernels.surface.joint_level`). If more devices are served than before, it
+(:mod:`app.scheduling.kernels.surface.level`). If more devices are served than before, it
 continues from there; after a few devices in a row that cannot join, it ends.
 """
 
@@ -14,10 +14,10 @@ import numpy as np
 
 from app.scheduling.irs.phases import POLICIES
 from app.scheduling.irs.problem import IrsProblem
-from app.scheduling.kernels.surface.joint_dual import joint_dual_pursuit
-from app.scheduling.kernels.surface.joint_level import raise_level
-from app.scheduling.kernels.surface.joint_pursuit import joint_pursuit
-from app.scheduling.kernels.surface.joint_round import SERVED
+from app.scheduling.kernels.formulas import ENOUGH_MAGNITUDE
+from app.scheduling.kernels.surface.algorithm_2 import joint_pursuit
+from app.scheduling.kernels.surface.dual_search import joint_dual_pursuit
+from app.scheduling.kernels.surface.level import raise_level
 from app.scheduling.kernels.surface.phases import Surface, tuned_channels
 from app.scheduling.scheduler import Context, Selection
 from app.scheduling.schedulers import dual_pursuit
@@ -49,7 +49,7 @@ class JointSearch:
         self._problem = problem
         self._context = context
         self._scaled, reach = _scaled_surface(problem)
-        self._servable: MaskArray = reach >= SERVED
+        self._servable: MaskArray = reach >= ENOUGH_MAGNITUDE
         self._random = np.random.default_rng(context.seed).bit_generator.random_raw(1)
         self.iterations = 0
         self.receiver: ComplexArray = np.zeros(problem.antennas, np.complex128)
@@ -101,11 +101,11 @@ class JointSearch:
     def grow(self, receiver: ComplexArray, phases: ComplexArray) -> None:
         """Add as many devices as possible to those that ``receiver`` serves, and drop none."""
         levels = self._levels(receiver, phases)
-        batch = max(1, int(np.count_nonzero((levels < SERVED) & self._servable)) // BATCH)
+        batch = max(1, int(np.count_nonzero((levels < ENOUGH_MAGNITUDE) & self._servable)) // BATCH)
         failures = 0
         while failures < FAILURES and not self._context.stop[0]:
-            members = np.flatnonzero(levels >= SERVED)
-            missed = np.flatnonzero((levels < SERVED) & self._servable)
+            members = np.flatnonzero(levels >= ENOUGH_MAGNITUDE)
+            missed = np.flatnonzero((levels < ENOUGH_MAGNITUDE) & self._servable)
             nearest = missed[np.argsort(-levels[missed], kind="stable")]
             joining = nearest[failures : failures + batch]
             if joining.size == 0:
@@ -113,7 +113,7 @@ class JointSearch:
             trial, trial_phases = receiver.copy(), phases.copy()
             self._raise(np.append(members, joining), trial, trial_phases, 1.0, ALTERNATIONS)
             found = self._levels(trial, trial_phases)
-            if np.count_nonzero(found >= SERVED) > members.size:
+            if np.count_nonzero(found >= ENOUGH_MAGNITUDE) > members.size:
                 receiver, phases, levels, failures = trial, trial_phases, found, 0
             elif batch > 1:
                 batch //= 2

@@ -11,7 +11,7 @@ Its dual has M + 1 + K variables,
 .. math:: \max_{\tau,\ 0\le\lambda\le w} \sum_m\tau_m + \sum_k\lambda_k
     \quad\text{s.t.}\quad Z = B - \operatorname{diag}(\tau) - \sum_k\lambda_k f_k f_k^H \succeq 0,
 
-and is solved like that of the receiver in :mod:`app.scheduling.kernels.lifted.interior_point`:
+and is solved like that of the receiver in :mod:`app.scheduling.kernels.lifted.solver`:
 Newton's method follows the maxima with a logarithmic barrier of decreasing weight β, where
 :math:`V = \beta Z^{-1}`. All constraints have rank one, :math:`\langle a_i a_i^H, V\rangle`, so the
 Hessian consists of the :math:`|a_i^H Z^{-1} a_j|^2`.
@@ -21,6 +21,7 @@ Cost: O((M + K)³) per step, 30 to 60 steps.
 
 import numpy as np
 
+from app.scheduling.kernels.linalg.newton import is_sufficient
 from app.scheduling.types import ComplexArray, RealArray
 
 GAP = 1e-3
@@ -84,9 +85,7 @@ def lifted_phases(
         while True:
             trial = point + step * direction
             improved = _barrier(vectors, linear, bounds, trial, barrier)
-            # Close to the path Newton's step needs no check, which rounding might fail.
-            needed = 0.01 * step * barrier * decrement if decrement >= _CENTRED else -np.inf
-            if improved > -np.inf and improved >= value + needed:
+            if is_sufficient(improved - value, step, barrier * decrement, barrier * _CENTRED):
                 break
             step *= 0.5
             if step < 1e-10:

@@ -12,7 +12,19 @@ from app.scheduling.kernels.compile import compiled
 from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray
 
 SERVED_TOLERANCE = 1e-9
-"""A device that misses its constraint by less than this share counts as served: rounding."""
+"""A device that misses its constraint by less than this share counts as served: rounding.
+
+What is asked of a schedule. A search asks for a little more, :data:`ENOUGH_GAIN`.
+"""
+
+ENOUGH_GAIN = 1.0 - SERVED_TOLERANCE / 2
+"""Share of the required gain at which a search counts a device as served.
+
+Half of what the final check allows, so that rounding between the two loses no device.
+"""
+
+ENOUGH_MAGNITUDE = 1.0 - SERVED_TOLERANCE / 4
+"""The same for the magnitude of the response, whose square is the gain."""
 
 ORDER, NORM, SILENCE, POWER, SUM, ERROR, TOLERANCE = range(1, 8)
 """What :func:`broken_formula` returns; 0 if nothing is broken."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.scheduling.kernels.linalg.eigen import eigenvector_seconds
-from app.scheduling.kernels.matching.pursuit import principal_receiver
+from app.scheduling.kernels.matching.algorithm_1 import principal_receiver
 from app.scheduling.problem import LARGEST, Problem
 from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
 

@@ -34,7 +34,7 @@ from typing import Annotated, Literal
 from annotated_types import Interval
 
 from app.scheduling.kernels.linalg.eigen import eigenvector_seconds
-from app.scheduling.kernels.matching.pursuit import backward_pursuit, forward_pursuit
+from app.scheduling.kernels.matching.algorithm_1 import backward_pursuit, forward_pursuit
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import (
     Context,

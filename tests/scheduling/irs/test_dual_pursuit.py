@@ -8,7 +8,7 @@ import pytest
 from app.scheduling import IRS_SCHEDULERS, DeadlineExceededError, IrsProblem, solve
 from app.scheduling.irs import joint_search
 from app.scheduling.irs.schedulers.dual_pursuit import IrsDualPursuitParameters
-from app.scheduling.kernels.surface.joint_dual import joint_dual_pursuit
+from app.scheduling.kernels.surface.dual_search import joint_dual_pursuit
 from lab.channels import iid_channels
 from lab.problems import random_irs_problem
 from tests.scheduling.irs.problems import surface_problem

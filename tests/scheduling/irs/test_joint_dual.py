@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.scheduling import solve
-from app.scheduling.kernels.surface.joint_dual import joint_dual_pursuit
-from app.scheduling.kernels.surface.joint_round import SERVED, begin, linearise, move
+from app.scheduling.kernels.formulas import ENOUGH_MAGNITUDE
+from app.scheduling.kernels.surface.dual_search import joint_dual_pursuit
+from app.scheduling.kernels.surface.linearised import linearise, move_to, new_joint
 from lab.channels import iid_channels
 from lab.problems import iid_irs_problems, random_irs_problem
 
@@ -26,8 +27,8 @@ def test_rows_say_how_receiver_and_angles_change_the_responses(seed):
     problem = random_irs_problem(rng, phase_bits=None)
     receiver = unit(iid_channels(rng, problem.antennas, 1)[:, 0])
     phases = problem.grid.random(rng, problem.elements)
-    joint = begin(problem.surface)
-    move(joint, receiver, phases)
+    joint = new_joint(problem.surface)
+    move_to(joint, receiver, phases)
     price = 0.3
     linearise(joint, problem.devices, price)
 
@@ -117,7 +118,7 @@ def test_two_starts_find_what_growing_finds_from_fifty(gamma_db):
 
 def served(problem, receiver, phases):
     responses = np.abs(receiver.conj() @ problem.tuned(phases).channels)
-    return int(np.count_nonzero(responses >= SERVED))
+    return int(np.count_nonzero(responses >= ENOUGH_MAGNITUDE))
 
 
 def search(problem, receiver, phases, stop=None):

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.scheduling.irs.phases import POLICIES, PhaseGrid
-from app.scheduling.kernels.matching.pursuit import principal_receiver
+from app.scheduling.kernels.matching.algorithm_1 import principal_receiver
 from app.scheduling.kernels.surface import phases as kernels
-from app.scheduling.kernels.surface.joint_level import ascend, climb, raise_level, soft_level
+from app.scheduling.kernels.surface.level import ascend, climb, raise_level, soft_level
 from lab.channels import iid_channels
 from lab.oracles import plain_joint_pursuit
 from lab.problems import random_irs_problem
@@ -40,7 +40,7 @@ def sum_of_gains(problem, receiver, weights, phases):
 def test_no_update_lowers_the_objective(policy, seed, bits):
     problem, receiver, weights, phases = drawn(seed, bits)
     surface = problem.surface
-    responses = kernels.work_space(surface)
+    responses = kernels.response_space(surface)
     kernels.respond(surface, receiver, phases, responses)
     step = {"mm": kernels.mm_step, "bcd": kernels.bcd_sweep}[policy]
     before = sum_of_gains(problem, receiver, weights, phases)
@@ -63,7 +63,7 @@ def test_no_update_lowers_the_objective(policy, seed, bits):
 def test_bcd_takes_the_best_phase_of_each_element(seed, bits):
     """The last element it visits has no better phase, with all others as they are."""
     problem, receiver, weights, phases = drawn(seed, bits)
-    responses = kernels.work_space(problem.surface)
+    responses = kernels.response_space(problem.surface)
     kernels.respond(problem.surface, receiver, phases, responses)
     kernels.bcd_sweep(problem.surface, weights, phases, responses)
     reached = sum_of_gains(problem, receiver, weights, phases)
@@ -79,7 +79,7 @@ def test_bcd_takes_the_best_phase_of_each_element(seed, bits):
 def test_slope_is_that_of_the_quadratic_form(seed):
     problem, receiver, weights, phases = drawn(seed, None)
     surface = problem.surface
-    responses = kernels.work_space(surface)
+    responses = kernels.response_space(surface)
     kernels.respond(surface, receiver, phases, responses)
     matrix, linear, _ = plain_joint_pursuit.quadratic_form(
         problem.direct, problem.irs_to_server, problem.devices_to_irs, weights, receiver
@@ -112,7 +112,7 @@ def test_reaches_the_optimum_of_a_fine_grid(policy, elements):
         reflected = (receiver.conj() @ problem.irs_to_server)[:, None] * problem.devices_to_irs
         optimum = (np.abs(offsets + grid @ reflected) ** 2 @ weights).max()
         surface = problem.surface
-        responses = kernels.work_space(surface)
+        responses = kernels.response_space(surface)
         best = 0.0
         for _ in range(8):
             phases = problem.grid.random(rng, elements)
@@ -157,7 +157,7 @@ def test_responses_after_a_climb_are_those_of_its_phases(seed, bits):
     problem, receiver, _, phases = drawn(seed, bits)
     surface = problem.surface
     members = np.arange(problem.devices)
-    responses, fresh = kernels.work_space(surface), kernels.work_space(surface)
+    responses, fresh = kernels.response_space(surface), kernels.response_space(surface)
     kernels.respond(surface, receiver, phases, responses)
     unused = np.zeros(problem.devices)
     before = soft_level(responses, members, problem.devices, unused)
@@ -181,7 +181,7 @@ def test_the_bound_and_its_weights_are_those_of_the_formula(seed):
     rng = np.random.default_rng(seed)
     members = rng.permutation(problem.devices)
     count = int(rng.integers(1, problem.devices + 1))
-    responses = kernels.work_space(problem.surface)
+    responses = kernels.response_space(problem.surface)
     kernels.respond(problem.surface, receiver, phases, responses)
     weights = np.full(problem.devices, -1.0)
     bound = soft_level(responses, members, count, weights)

@@ -29,7 +29,7 @@ from annotated_types import Interval
 
 from app.scheduling.irs.lifted_phases import lifted_phases
 from app.scheduling.irs.problem import IrsProblem
-from app.scheduling.kernels.matching.pursuit import principal_receiver
+from app.scheduling.kernels.matching.algorithm_1 import principal_receiver
 from app.scheduling.lifted import LARGEST_GAIN, MAX_DEVICES
 from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
 from app.scheduling.schedulers import dc

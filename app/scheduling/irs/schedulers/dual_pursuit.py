@@ -1,7 +1,7 @@
 r"""Dual pursuit with a surface: one dual for the receiver and the phases, from several starts.
 
 Near a receiver and phases, the gain that a device misses can come from either. Both are therefore
-variables of one least-norm problem (:mod:`app.scheduling.kernels.surface.joint_dual`), whose
+variables of one least-norm problem (:mod:`app.scheduling.kernels.surface.dual_search`), whose
 multipliers say what each device costs with the phases tuned for it. From each start it
 
 1. runs dual pursuit without tuning (:mod:`app.scheduling.schedulers.dual_pursuit`), which finds a
@@ -13,7 +13,7 @@ multipliers say what each device costs with the phases tuned for it. From each s
    begins. After a few failures in a row, it goes to the next start.
 
 The starts are the phases given with the problem, those of Algorithm 2
-(:mod:`app.scheduling.kernels.surface.joint_pursuit`), and random ones. On a grid of phases, where
+(:mod:`app.scheduling.kernels.surface.algorithm_2`), and random ones. On a grid of phases, where
 nothing can be turned by a small angle, a set is only grown
 (:mod:`app.scheduling.irs.joint_search`), and the continuous solution, rounded to the grid, is one
 more start.

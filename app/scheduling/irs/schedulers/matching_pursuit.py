@@ -27,7 +27,7 @@ from annotated_types import Interval
 
 from app.scheduling.irs.phases import POLICIES, PhaseUpdate
 from app.scheduling.irs.problem import IrsProblem
-from app.scheduling.kernels.surface.joint_pursuit import joint_pursuit
+from app.scheduling.kernels.surface.algorithm_2 import joint_pursuit
 from app.scheduling.scheduler import (
     Context,
     DeadlineExceededError,

@@ -2,7 +2,7 @@ r"""A descent: fit a receiver to a set of devices, and drop members until it ser
 
 With :math:`a_k = h_k/\sqrt{q_k}` a unit receiver serves device k when :math:`|a_k^H c| \ge 1`.
 The multiplier :math:`\lambda_k` of the least-norm problem (see
-:mod:`app.scheduling.kernels.dual.sweeps`) says what device k costs: while the norm of a set's
+:mod:`.dual.sweeps`) says what device k costs: while the norm of a set's
 receiver is too large, the devices with the largest :math:`\lambda_k\|a_k\|/v_k` are dropped.
 
 Thresholds on values are in units of their mean over the devices that can be served alone.
@@ -15,11 +15,9 @@ import numpy as np
 
 from app.scheduling.kernels.compile import compiled
 from app.scheduling.kernels.dual.sweeps import add, holding, norm_of, realign, response, sweep
+from app.scheduling.kernels.formulas import ENOUGH_GAIN
 from app.scheduling.kernels.linalg.eigen import squared_norm
 from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray
-
-SERVED = 1.0 - 5e-10
-"""Share of the required gain that counts as enough; the schedule's check allows twice the gap."""
 
 NEAR = 3
 """A set is near the goal if it has at most this many devices of mean value more."""
@@ -82,7 +80,7 @@ def new_state(rows: ComplexArray, sizes: RealArray, values: RealArray, unit: flo
 def count_served(state: State) -> tuple[float, int]:
     """Return the value and number of all devices that the receiver serves."""
     rows, receiver, values = state.rows, state.receiver, state.values
-    required = squared_norm(receiver) * SERVED
+    required = squared_norm(receiver) * ENOUGH_GAIN
     worth = 0.0
     served = 0
     for k in range(rows.shape[0]):
@@ -149,11 +147,11 @@ def fit(state: State, count: int, limit: int) -> tuple[bool, int]:
         sweep(parts, sizes, multipliers, holders, held, current)
         smallest = realign(parts, multipliers, members, count, current, total, turned, responses)
         level = smallest / norm_of(current)
-        if level * level >= SERVED:
+        if level * level >= ENOUGH_GAIN:
             return True, rounds
         current[:] = total
         possible = attainable(total, multipliers, members, count)
-        if possible * possible < SERVED:
+        if possible * possible < ENOUGH_GAIN:
             return False, rounds
     return False, limit
 
@@ -173,7 +171,8 @@ def _largest(scores: RealArray, count: int, rank: int) -> float:
 def drop(state: State, count: int, batch: int) -> int:
     """Drop the ``batch`` members with the largest λ_k‖a_k‖/v_k; return how many remain.
 
-    The responses are overwritten.
+    At least one is dropped, also where overflow has left no numbers to compare. The responses are
+    overwritten.
     """
     rows, sizes, multipliers, scores, members, _, receiver, _, values, _ = state
     for i in range(count):
@@ -190,7 +189,7 @@ def drop(state: State, count: int, batch: int) -> int:
         else:
             members[kept] = k
             kept += 1
-    return kept
+    return min(kept, count - 1)
 
 
 @compiled
@@ -210,6 +209,7 @@ def descend(state: State, count: int, goal: float, stop: MaskArray) -> tuple[flo
     """
     members, responses, values, unit = state.members, state.responses, state.values, state.unit
     rounds = 0
+    # Each time at least one member is dropped.
     while count > 0 and not stop[0]:
         worth = worth_of(values, members, count)
         if worth <= goal - SIDEWAYS * unit:

@@ -24,6 +24,9 @@ from app.scheduling.types import ComplexArray, MaskArray, RealArray
 MAX_POINTS = 100
 """Most entries of a frontier: beyond as many devices, each stands for several."""
 
+LARGEST_TOLERANCE = 1e30
+"""A device that needs more cannot be served: no problem has a larger tolerance."""
+
 ROUNDING = 1.0 - 1e-12
 """Share of a value that counts as all of it."""
 
@@ -79,7 +82,7 @@ def empty_frontier(
 
 
 @compiled
-def known(frontier: Frontier, worth: float) -> float:
+def known_tolerance(frontier: Frontier, worth: float) -> float:
     """Return the least tolerance known for a set of this value."""
     gammas = frontier.gammas
     entry = int(worth / (frontier.step * ROUNDING)) - 1
@@ -149,7 +152,8 @@ def enter_alone(frontier: Frontier, stop: MaskArray) -> float:
 
     Returns
     -------
-    The tolerance of the weakest device that can be served alone; 0 if there is none.
+    The tolerance of the weakest device that can be served alone, at most
+    :data:`LARGEST_TOLERANCE`; 0 if there is none.
     """
     rows = frontier.channels
     widest = 0.0
@@ -158,6 +162,7 @@ def enter_alone(frontier: Frontier, stop: MaskArray) -> float:
             break
         enter(frontier, rows[k])
         strength = math.sqrt(squared_norm(rows[k])) - frontier.margins[k]
-        if strength > 0.0:
-            widest = max(widest, frontier.weights[k] / strength)
+        needed = frontier.weights[k] / strength
+        if strength > 0.0 and needed * needed <= LARGEST_TOLERANCE:
+            widest = max(widest, needed)
     return widest * widest

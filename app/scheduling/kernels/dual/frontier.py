@@ -1,7 +1,7 @@
 r"""The loops of the frontier: the least tolerance for every number of devices, in one search.
 
 Every receiver that the search meets is held against the entries of
-:mod:`app.scheduling.kernels.dual.entries`.
+:mod:`.dual.entries`.
 """
 
 import math
@@ -10,7 +10,6 @@ import numpy as np
 
 from app.scheduling.kernels.compile import compiled
 from app.scheduling.kernels.dual.descent import (
-    SERVED,
     SIDEWAYS,
     State,
     attainable,
@@ -28,11 +27,12 @@ from app.scheduling.kernels.dual.entries import (
     empty_frontier,
     enter,
     enter_alone,
-    known,
+    known_tolerance,
 )
 from app.scheduling.kernels.dual.least_norm import minimise_norm
-from app.scheduling.kernels.dual.search import SeedArray, begin, kick
+from app.scheduling.kernels.dual.search import SeedArray, kick, start_with_everyone
 from app.scheduling.kernels.dual.sweeps import response
+from app.scheduling.kernels.formulas import ENOUGH_GAIN
 from app.scheduling.kernels.linalg.eigen import squared_norm
 from app.scheduling.kernels.linalg.factor import scaled
 from app.scheduling.kernels.linalg.gram import by_device
@@ -49,6 +49,9 @@ PATH_BATCH = 16
 
 TRIES = 3
 """The search for a better point ends after this many failed kicks in a row."""
+
+MOST_KICKS = 1000
+"""Limit on the kicks for one point. Each success lowers its tolerance, so a few dozen are usual."""
 
 BELOW = 1.0 - 1e-3
 """A better point has at most this share of the tolerance."""
@@ -72,7 +75,7 @@ def rescale(frontier: Frontier, state: State, gamma: float) -> None:
 
 
 @compiled
-def follow(frontier: Frontier, state: State, gamma: float, count: int, stop: MaskArray) -> int:
+def follow_path(frontier: Frontier, state: State, gamma: float, count: int, stop: MaskArray) -> int:
     """Drop members one after another, and enter the receivers of the sets on the way.
 
     A set is left early, without its receiver, when its bound for the current phases says that it
@@ -91,7 +94,7 @@ def follow(frontier: Frontier, state: State, gamma: float, count: int, stop: Mas
     """
     rounds = 0
     while count > 0 and not stop[0]:
-        needed = gamma / known(frontier, worth_of(state.values, state.members, count))
+        needed = gamma / known_tolerance(frontier, worth_of(state.values, state.members, count))
         for number in range(PATH_ROUNDS):
             if stop[0]:
                 return rounds
@@ -109,9 +112,9 @@ def follow(frontier: Frontier, state: State, gamma: float, count: int, stop: Mas
 
 
 @compiled
-def settle(frontier: Frontier, state: State, tolerance: float, stop: MaskArray) -> None:
+def polish_and_enter(frontier: Frontier, state: State, tolerance: float, stop: MaskArray) -> None:
     """Polish the receiver of ``state`` for everyone it serves, and enter it."""
-    required = squared_norm(state.receiver) * SERVED
+    required = squared_norm(state.receiver) * ENOUGH_GAIN
     count = 0
     for k in range(state.rows.shape[0]):
         value = response(state.rows, k, state.receiver)
@@ -133,12 +136,12 @@ def polish_entry(
     if gamma < frontier.polished[entry] and not stop[0]:
         rescale(frontier, state, gamma)
         state.receiver[:] = frontier.receivers[entry]
-        settle(frontier, state, tolerance, stop)
+        polish_and_enter(frontier, state, tolerance, stop)
         frontier.polished[entry] = frontier.gammas[entry]
 
 
 @compiled
-def improve(
+def lower_tolerance(
     frontier: Frontier,
     state: State,
     entry: int,
@@ -163,7 +166,9 @@ def improve(
     wanted = frontier.step * (entry + 1) * ROUNDING
     rounds = failures = 0
     goal = -1.0
-    while failures < TRIES and gammas[entry - 1] < largest and not stop[0]:
+    for _ in range(MOST_KICKS):
+        if failures >= TRIES or gammas[entry - 1] >= largest or stop[0]:
+            break
         if goal < 0.0:
             # Just below the best so far, the entry before is the best known.
             rescale(frontier, state, min(gammas[entry], largest) * BELOW)
@@ -182,7 +187,7 @@ def improve(
         local[:] = state.receiver
         multipliers[:] = state.multipliers
         if worth >= wanted:
-            settle(frontier, state, TOLERANCE, stop)
+            polish_and_enter(frontier, state, TOLERANCE, stop)
             goal = -1.0
         else:
             enter(frontier, state.receiver)
@@ -238,11 +243,11 @@ def frontier_pursuit(
             break
         # Everyone who can be served alone at some tolerance begins.
         rescale(frontier, state, 2.0 * widest)
-        count = begin(state, random, start, given)
-        rounds += follow(frontier, state, 2.0 * widest, count, stop)
+        count = start_with_everyone(state, random, start, given)
+        rounds += follow_path(frontier, state, 2.0 * widest, count, stop)
     for entry in range(1, points):
         polish_entry(frontier, state, entry, TOLERANCE, stop)
-        rounds += improve(frontier, state, entry, largest, random, stop)
+        rounds += lower_tolerance(frontier, state, entry, largest, random, stop)
     frontier.polished[:] = math.inf
     for entry in range(points):
         polish_entry(frontier, state, entry, FINAL_TOLERANCE, stop)

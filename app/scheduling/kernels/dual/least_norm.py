@@ -1,6 +1,6 @@
 r"""The least-norm receiver of a fixed set of devices: sweeps and alignments until it converges.
 
-The problem and its two bounds are those of :mod:`app.scheduling.kernels.dual.sweeps`.
+The problem and its two bounds are those of :mod:`.dual.sweeps`.
 """
 
 import math

@@ -2,7 +2,7 @@ r"""The loops of dual pursuit: starts, and kicks from what they reach.
 
 The search is for the set of the largest value :math:`\sum_{k\in S} v_k`, and of the most devices
 among sets of equal value. Without priorities every :math:`v_k` is one and the value of a set is its
-size. Each start and each kick ends in a descent (:mod:`app.scheduling.kernels.dual.descent`).
+size. Each start and each kick ends in a descent (:mod:`.dual.descent`).
 
 The constants here and there were chosen on iid channels of 20 devices and 6 antennas (seed 7100)
 and of 100 and 16 (seeds 11 to 15), and confirmed on other channels, also of the paper's network
@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.dual.descent import SERVED, SIDEWAYS, State, descend, new_state
+from app.scheduling.kernels.dual.descent import SIDEWAYS, State, descend, new_state
 from app.scheduling.kernels.dual.sweeps import add, align, response, rotate, scaled_rows
+from app.scheduling.kernels.formulas import ENOUGH_GAIN
 from app.scheduling.kernels.linalg.eigen import normalise, squared_norm
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
@@ -57,7 +58,7 @@ def uniform(random: SeedArray) -> float:
 
 
 @compiled
-def begin(state: State, random: SeedArray, start: int, given: ComplexArray) -> int:
+def start_with_everyone(state: State, random: SeedArray, start: int, given: ComplexArray) -> int:
     """Add all devices that can be served alone, with the phases of a start; return how many.
 
     Start 0 is ``given``, or the sum of the channels, each rotated in phase with the sum so far; the
@@ -74,7 +75,7 @@ def begin(state: State, random: SeedArray, start: int, given: ComplexArray) -> i
     count = 0
     for k in range(rows.shape[0]):
         multipliers[k] = 0.0
-        if sizes[k] >= SERVED:
+        if sizes[k] >= ENOUGH_GAIN:
             members[count] = k
             count += 1
             align(rows, k, receiver)
@@ -93,12 +94,12 @@ def kick(state: State, best: ComplexArray, multipliers: RealArray, random: SeedA
     Number of members.
     """
     rows, sizes, current, responses, members, holders, receiver, _, _, _ = state
-    required = squared_norm(best) * SERVED
+    required = squared_norm(best) * ENOUGH_GAIN
     receiver[:] = 0.0
     count = misses = 0
     for k in range(rows.shape[0]):
         current[k] = 0.0
-        if sizes[k] < SERVED:
+        if sizes[k] < ENOUGH_GAIN:
             continue
         value = response(rows, k, best)
         gain = value.real * value.real + value.imag * value.imag
@@ -138,7 +139,7 @@ def search_space(channels: ComplexArray, needed: RealArray, values: RealArray) -
     total = 0.0
     for k in range(devices):
         sizes[k] = squared_norm(rows[k])
-        if sizes[k] >= SERVED:
+        if sizes[k] >= ENOUGH_GAIN:
             servable += 1
             total += values[k]
     return new_state(rows, sizes, values, total / max(1, servable)), servable
@@ -200,7 +201,7 @@ def dual_pursuit(
     for start in range(starts):
         if stop[0] or served == servable:
             break
-        count = begin(state, random, start, given)
+        count = start_with_everyone(state, random, start, given)
         peak, size, used = descend(state, count, max(0.0, first - BEHIND * state.unit), stop)
         rounds += used
         if size == 0:
@@ -214,7 +215,9 @@ def dual_pursuit(
             # A later start gets fewer tries, the further it is behind.
             behind = int((most - peak) / state.unit) + 1
             failures = min(max(0, behind), tries - 1)
-        while failures < tries and size < servable and not stop[0]:
+        for _ in range(tries * (servable + 1)):
+            if failures >= tries or size == servable or stop[0]:
+                break
             worth, count, used = descend(state, kick(state, local, multipliers, random), peak, stop)
             rounds += used
             failures += 1

@@ -41,12 +41,13 @@ _MAX_FAILURES = 8
 
 
 class Work(NamedTuple):
-    """Work space: ``lower`` (N, N), ``product``, ``start`` and ``solved`` (N,)."""
+    """Work space: ``lower`` (N, N), ``product``, ``start``, ``solved`` and ``old`` (N,)."""
 
     lower: ComplexArray
     product: ComplexArray
     start: ComplexArray
     solved: ComplexArray
+    old: ComplexArray
 
 
 @compiled
@@ -54,6 +55,7 @@ def work_space(size: int) -> Work:
     """Return work space for (size, size) matrices."""
     return Work(
         np.empty((size, size), np.complex128),
+        np.empty(size, np.complex128),
         np.empty(size, np.complex128),
         np.empty(size, np.complex128),
         np.empty(size, np.complex128),
@@ -150,7 +152,7 @@ def principal_eigenvector(matrix: ComplexArray, vector: ComplexArray, work: Work
     vector
         (N,) unit norm, replaced in place.
     """
-    lower, product, _, _ = work
+    lower, product, _, _, _ = work
     size = vector.shape[0]
     trace = trace_of(matrix)
     if not trace > 1e-200:

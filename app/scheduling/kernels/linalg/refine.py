@@ -11,7 +11,7 @@ For a unit vector x with Rayleigh quotient :math:`\rho = x^H A x`, take a shift
 and multiply the unwanted components by :math:`(\lambda_1-\sigma)/(\sigma-\lambda_2)`, which for an
 angle θ between x and the eigenvector is of the order of θ².
 
-:mod:`app.scheduling.kernels.linalg.eigen` has the method for any other start.
+:mod:`.linalg.eigen` has the method for any other start.
 """
 
 import math
@@ -46,7 +46,7 @@ def refine(matrix: ComplexArray, vector: ComplexArray, work: Work) -> bool:
     On success the eigenvalue is proven to be the largest and not to be repeated. Otherwise
     ``vector`` holds nothing of use. The phase of the result is arbitrary.
     """
-    lower, product, start, solved = work
+    lower, product, start, solved, _ = work
     trace = trace_of(matrix)
     if not trace > 1e-200:
         return False
@@ -94,9 +94,11 @@ def principal_near(
     Parameters
     ----------
     guess
-        (N,) unit norm, believed to be close to the result, and replaced by it.
+        (N,) unit norm, believed to be close to the result; replaced by the old ``vector``.
     """
-    if guess.shape[0] > _SMALL and refine(matrix, guess, work):
+    old = work.old
+    old[:] = vector
+    if vector.shape[0] > _SMALL and refine(matrix, guess, work):
         # In phase with the vector, like its projection.
         value = overlap(guess, vector)
         magnitude = math.sqrt(value.real * value.real + value.imag * value.imag)
@@ -107,4 +109,4 @@ def principal_near(
         vector[:] = guess
     else:
         principal_eigenvector(matrix, vector, work)
-        guess[:] = vector
+    guess[:] = old

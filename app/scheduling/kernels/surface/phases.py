@@ -78,7 +78,7 @@ class Responses(NamedTuple):
 
 
 @compiled
-def work_space(surface: Surface) -> Responses:
+def response_space(surface: Surface) -> Responses:
     """Return work space for this surface."""
     elements, devices = surface.to_surface_real.shape
     return Responses(

@@ -5,7 +5,7 @@ when :math:`|z_k| \ge 1`, :math:`z_k = a_k^H c`. A node of the search decides so
 is in, out or undecided; the phase of one device that is in, the *reference*, is fixed by rotating
 c, so that its :math:`z` is real and positive; other devices that are in may be confined to a
 sector, :math:`|\arg(\bar m_k z_k)| \le \delta_k` with :math:`|m_k| = 1`. No response of a receiver
-in the node exceeds :math:`\rho_k` (:mod:`app.scheduling.kernels.proof.reach`).
+in the node exceeds :math:`\rho_k` (:mod:`.proof.reach`).
 
 The bound
     For all :math:`\lambda \ge 0` (at most one for undecided devices), :math:`\mu \ge 0`, σ, τ and ν

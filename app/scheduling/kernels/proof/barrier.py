@@ -1,6 +1,6 @@
 r"""The barrier of a node's multipliers, its derivatives, and where to start.
 
-:mod:`app.scheduling.kernels.proof.node_bound` states the bound D and the matrix P. With
+:mod:`.proof.bound` states the bound D and the matrix P. With
 :math:`Y = P^{-1}` the Hessian of
 
 .. math:: D/\mu - \log\det P - \sum\log(\text{distance of each multiplier to its bounds})
@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.linalg.factor import factor_below, solve_factored
-from app.scheduling.kernels.proof.node_bound import CUT, GAIN, NU, PATH, SIGMA, TAU, Terms
+from app.scheduling.kernels.linalg.factor import factor_below
+from app.scheduling.kernels.proof.bound import CUT, GAIN, NU, PATH, SIGMA, TAU, Terms
 from app.scheduling.types import ComplexArray, RealArray
 
 _REWIND = 10.0
@@ -119,7 +119,7 @@ def barrier(rows: ComplexArray, terms: Terms, y: RealArray, path: float, space: 
 
 
 @compiled
-def begin(
+def feasible_start(
     rows: ComplexArray,
     sizes: RealArray,
     terms: Terms,
@@ -146,19 +146,6 @@ def begin(
             y[count + 1] += _ROOM
     start_cold(rows, sizes, terms, y)
     return 1.0, barrier(rows, terms, y, 1.0, space)
-
-
-@compiled
-def invert(space: Space) -> None:
-    """Write Y = P⁻¹ from the factor of P."""
-    inverse = space.inverse
-    inverse[:] = 0.0
-    for n in range(inverse.shape[0]):
-        inverse[n, n] = 1.0
-        # Row n becomes column n of Y, which is the conjugate of its row n.
-        solve_factored(space.lower, inverse[n])
-        for m in range(inverse.shape[0]):
-            inverse[n, m] = inverse[n, m].conjugate()
 
 
 @compiled

@@ -5,7 +5,7 @@ The channels are scaled by what their devices need, so a unit receiver serves de
 smallest :math:`s_k`. Receiver and phases raise it in turn:
 
 receiver
-    The least-norm receiver of :mod:`app.scheduling.kernels.dual.least_norm`, a local maximum of the
+    The least-norm receiver of :mod:`.dual.least_norm`, a local maximum of the
     level for these phases.
 phases
     Ascent on a smooth lower bound of the level, :math:`(\sum_k s_k^{-p})^{-1/p}`. Its gradient is
@@ -33,10 +33,10 @@ from app.scheduling.kernels.surface.phases import (
     Surface,
     allowed_phase,
     respond,
+    response_space,
     slopes,
     tuned_channels,
     turn,
-    work_space,
 )
 from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray
 
@@ -156,7 +156,7 @@ def climb(
 
 
 @compiled
-def least_norm(rows: ComplexArray) -> float:
+def weakest_channel(rows: ComplexArray) -> float:
     """Return the least squared norm of the rows."""
     least = math.inf
     for k in range(rows.shape[0]):
@@ -192,7 +192,7 @@ def raise_level(
     The number of alternations.
     """
     count = members.shape[0]
-    responses = work_space(surface)
+    responses = response_space(surface)
     everyone = np.arange(count)
     trial, trial_phases = receiver.copy(), phases.copy()
     best = 0.0
@@ -202,7 +202,7 @@ def raise_level(
     while alternations < most_alternations and not stop[0]:
         alternations += 1
         rows = by_device(tuned_channels(surface, trial_phases))[members]
-        if least_norm(rows) <= 0.0:
+        if weakest_channel(rows) <= 0.0:
             # A device with a zero channel at these phases has no phase to align.
             break
         aligned = rows.copy()

@@ -27,8 +27,9 @@ import math
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.linalg.factor import factor_below, scaled, solve_factored
+from app.scheduling.kernels.linalg.factor import factor_below, scaled
 from app.scheduling.kernels.linalg.gram import add_outer
+from app.scheduling.kernels.linalg.newton import invert_factored, is_sufficient, longest_step
 from app.scheduling.types import ComplexArray, RealArray
 
 SOLVED, INFEASIBLE, FAILED = 0, 1, 2
@@ -39,6 +40,9 @@ _CENTRED = 0.25
 
 _CENTRED_LAST = 1e-12
 """The same at the end of the path: C is only as feasible as the point is close to the path."""
+
+_SHARE = 0.9
+"""A step covers at most this share of the way to the nearest bound."""
 
 _SHRINK = 0.1
 """Factor by which μ falls from one point of the path to the next."""
@@ -71,20 +75,6 @@ def _barrier(
     for n in range(antennas):
         value -= barrier * math.log(lower[n, n].real)
     return value
-
-
-@compiled
-def _inverse(lower: ComplexArray, inverse: ComplexArray) -> None:
-    """Write the inverse of the factored matrix; row n is the conjugate of column n."""
-    antennas = lower.shape[0]
-    inverse[:] = 0.0
-    for n in range(antennas):
-        inverse[n, n] = 1.0
-        solve_factored(lower, inverse[n])
-    # Each row holds a column of the inverse, which for a Hermitian matrix is its conjugate row.
-    for n in range(antennas):
-        for m in range(antennas):
-            inverse[n, m] = inverse[n, m].conjugate()
 
 
 @compiled
@@ -141,18 +131,6 @@ def _solve_scaled(hessian: RealArray, gradient: RealArray) -> RealArray:
 
 
 @compiled
-def _longest_step(multipliers: RealArray, weights: RealArray, direction: RealArray) -> float:
-    """Return the step, at most 1, that covers 0.9 of the way to the nearest bound of λ."""
-    step = 1.0
-    for k in range(multipliers.shape[0]):
-        if direction[k] < 0.0:
-            step = min(step, -0.9 * multipliers[k] / direction[k])
-        elif direction[k] > 0.0:
-            step = min(step, 0.9 * (weights[k] - multipliers[k]) / direction[k])
-    return step
-
-
-@compiled
 def solve_lifted(
     rows: ComplexArray, weights: RealArray, linear: ComplexArray, gap: float
 ) -> tuple[int, ComplexArray, float]:
@@ -196,7 +174,7 @@ def solve_lifted(
         if level + np.sum(multipliers) > most:
             status = INFEASIBLE
             break
-        _inverse(lower, inverse)
+        invert_factored(lower, inverse)
         _newton(rows, weights, multipliers, inverse, barrier, gradient, hessian)
         direction = _solve_scaled(hessian, gradient)
         decrement = np.dot(gradient, direction)
@@ -208,15 +186,13 @@ def solve_lifted(
             barrier *= _SHRINK
             value = _barrier(rows, weights, linear, multipliers, level, barrier, lower)
             continue
-        step = _longest_step(multipliers, weights, direction)
+        step = longest_step(multipliers, weights, direction, _SHARE)
         improved = -math.inf
         while step > 1e-10:
             trial = multipliers + step * direction[:devices]
             trial_level = level + step * float(direction[devices])
             improved = _barrier(rows, weights, linear, trial, trial_level, barrier, lower)
-            # Close to the path Newton's step needs no check, which rounding might fail.
-            needed = 0.01 * step * barrier * decrement if decrement >= _CENTRED else -math.inf
-            if improved > -math.inf and improved >= value + needed:
+            if is_sufficient(improved - value, step, barrier * decrement, barrier * _CENTRED):
                 break
             step *= 0.5
         if step <= 1e-10:

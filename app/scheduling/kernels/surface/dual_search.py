@@ -1,12 +1,12 @@
 r"""The loops of dual pursuit with a surface: add a few devices, then drop those that cost most.
 
-A set of devices is served if rounds of :mod:`app.scheduling.kernels.surface.joint_round` reach a
+A set of devices is served if rounds of :mod:`.surface.linearised` reach a
 receiver and phases that serve it. Their multipliers say what each device costs.
 
-kick
+add
     Add devices to those that are served, mostly near misses: an eighth of them at first, then half
     as many after each failure, down to one to three.
-descend
+drop
     Do a few rounds for the set. If not all are served, drop those with the largest multipliers,
     down to as many devices as the best set has.
 
@@ -18,13 +18,13 @@ import numpy as np
 from app.scheduling.kernels.compile import compiled
 from app.scheduling.kernels.dual.descent import BATCH, drop
 from app.scheduling.kernels.dual.search import NOISE, SeedArray, uniform
-from app.scheduling.kernels.surface.joint_round import (
-    SERVED,
+from app.scheduling.kernels.formulas import ENOUGH_MAGNITUDE
+from app.scheduling.kernels.surface.linearised import (
     Joint,
     balance,
-    begin,
-    move,
-    one_round,
+    move_jointly,
+    move_to,
+    new_joint,
 )
 from app.scheduling.kernels.surface.phases import Surface
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
@@ -46,7 +46,9 @@ MOST_ADDED = 3
 
 
 @compiled
-def descend(joint: Joint, count: int, goal: int, price: float, stop: MaskArray) -> tuple[bool, int]:
+def drop_until_served(
+    joint: Joint, count: int, goal: int, price: float, stop: MaskArray
+) -> tuple[bool, int]:
     """Drop members until all that remain are served, or fewer than ``goal`` remain.
 
     Returns
@@ -62,8 +64,8 @@ def descend(joint: Joint, count: int, goal: int, price: float, stop: MaskArray) 
             if stop[0]:
                 return False, rounds
             rounds += 1
-            level = one_round(joint, count, current)
-            if level >= SERVED:
+            level = move_jointly(joint, count, current)
+            if level >= ENOUGH_MAGNITUDE:
                 return True, rounds
             if level <= (1.0 + STEADY) * best:
                 current *= 0.5
@@ -73,14 +75,14 @@ def descend(joint: Joint, count: int, goal: int, price: float, stop: MaskArray) 
             best = max(best, level)
         unserved = 0
         for i in range(count):
-            if joint.dual.responses[joint.dual.members[i]] < SERVED:
+            if joint.dual.responses[joint.dual.members[i]] < ENOUGH_MAGNITUDE:
                 unserved += 1
         count = drop(joint.dual, count, max(1, min(unserved // BATCH, count - goal - 1)))
     return False, rounds
 
 
 @compiled
-def kick(
+def add_near_misses(
     joint: Joint, servable: MaskArray, multipliers: RealArray, batch: int, random: SeedArray
 ) -> int:
     """Add a few devices to those that are served, mostly near misses; return how many there are."""
@@ -89,7 +91,7 @@ def kick(
     count = misses = 0
     for k in range(servable.shape[0]):
         dual.multipliers[k] = 0.0
-        if dual.responses[k] >= SERVED:
+        if dual.responses[k] >= ENOUGH_MAGNITUDE:
             dual.multipliers[k] = multipliers[k]
             dual.members[count] = k
             count += 1
@@ -134,8 +136,8 @@ def joint_dual_pursuit(
     The number of rounds.
     """
     devices = servable.shape[0]
-    joint = begin(surface)
-    best = move(joint, receiver, phases)
+    joint = new_joint(surface)
+    best = move_to(joint, receiver, phases)
     price = balance(joint, devices)
     # Where the next kick begins: as many devices as the best, perhaps others.
     local, local_phases, multipliers = receiver.copy(), phases.copy(), np.zeros(devices)
@@ -143,9 +145,9 @@ def joint_dual_pursuit(
     batch = (possible - best) // BATCH
     failures = rounds = 0
     while failures < TRIES and best < possible and not stop[0]:
-        move(joint, local, local_phases)
-        count = kick(joint, servable, multipliers, batch, random)
-        served, used = descend(joint, count, best, price, stop)
+        move_to(joint, local, local_phases)
+        count = add_near_misses(joint, servable, multipliers, batch, random)
+        served, used = drop_until_served(joint, count, best, price, stop)
         rounds += used
         failures += 1
         if not served:
@@ -154,7 +156,7 @@ def joint_dual_pursuit(
         local[:] = joint.receiver
         local_phases[:] = joint.phases
         multipliers[:] = joint.dual.multipliers
-        found = int(np.count_nonzero(joint.dual.responses >= SERVED))
+        found = int(np.count_nonzero(joint.dual.responses >= ENOUGH_MAGNITUDE))
         if found > best:
             best, failures = found, 0
             receiver[:] = local

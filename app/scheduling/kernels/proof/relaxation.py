@@ -1,7 +1,7 @@
 r"""The least bound of a node, by an interior-point method over its multipliers.
 
-:mod:`app.scheduling.kernels.proof.node_bound` states the bound D. Newton's method follows the
-minimum of D with the barrier of :mod:`app.scheduling.kernels.proof.node_barrier` as its parameter
+:mod:`.proof.bound` states the bound D. Newton's method follows the
+minimum of D with the barrier of :mod:`.proof.barrier` as its parameter
 μ falls. On that path D is within μ times the number of logarithms of the least. Every point on the
 way is a bound.
 
@@ -13,15 +13,15 @@ import math
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.proof.node_barrier import (
+from app.scheduling.kernels.linalg.newton import invert_factored, is_sufficient, longest_step
+from app.scheduling.kernels.proof.barrier import (
     Space,
     barrier,
-    begin,
     differentiate,
-    invert,
+    feasible_start,
     store,
 )
-from app.scheduling.kernels.proof.node_bound import Terms, dual_value, list_terms, rounding
+from app.scheduling.kernels.proof.bound import dual_value, list_terms, rounding
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 PRUNED, OPEN, STOPPED = range(3)
@@ -29,6 +29,9 @@ PRUNED, OPEN, STOPPED = range(3)
 _MOST_STEPS = 150
 _CENTRED = 1.0
 """Squared Newton decrement below which a point is close enough to the path to move on."""
+
+_SHARE = 0.95
+"""A step covers at most this share of the way to the nearest bound."""
 
 _SHRINK = 0.2
 """Factor by which μ falls."""
@@ -69,7 +72,12 @@ def factor_scaled(hessian: RealArray, scale: RealArray) -> bool:
 
 @compiled
 def solve_scaled(lower: RealArray, scale: RealArray, gradient: RealArray, x: RealArray) -> float:
-    """Write the solution of the factored Hessian times x = gradient; return their product."""
+    """Write the Newton step x, minus the factored Hessian's inverse times the gradient.
+
+    Returns
+    -------
+    The decrement, -x times the gradient.
+    """
     size = scale.shape[0]
     for i in range(size):
         entry = scale[i] * gradient[i]
@@ -82,21 +90,9 @@ def solve_scaled(lower: RealArray, scale: RealArray, gradient: RealArray, x: Rea
             x[k] -= lower[i, k] * x[i]
     decrement = 0.0
     for i in range(size):
-        x[i] *= scale[i]
-        decrement += x[i] * gradient[i]
+        x[i] *= -scale[i]
+        decrement -= x[i] * gradient[i]
     return decrement
-
-
-@compiled
-def longest_step(terms: Terms, y: RealArray, direction: RealArray) -> float:
-    """Return the step against ``direction``, at most 1, that keeps the multipliers in bounds."""
-    step = 1.0
-    for i in range(terms.devices.shape[0] - terms.free):
-        if direction[i] > 0.0:
-            step = min(step, 0.95 * y[i] / direction[i])
-        elif direction[i] < 0.0:
-            step = min(step, -0.95 * (terms.most[i] - y[i]) / direction[i])
-    return step
 
 
 @compiled
@@ -121,7 +117,7 @@ def relax(
     reach
         (K,) ρ, at least one.
     node, scalars
-        (5, K) and (4,), see :mod:`app.scheduling.kernels.proof.node_bound`. The multipliers in
+        (5, K) and (4,), see :mod:`.proof.bound`. The multipliers in
         them are the start, and are replaced by those reached.
     precision
         How close to the least bound to get, where that decides.
@@ -147,7 +143,7 @@ def relax(
     y, trial = np.empty(count + 2), np.empty(count + 2)
     gradient, direction, scale = np.empty(count + 2), np.empty(count + 2), np.empty(count + 2)
     hessian = np.empty((count + 2, count + 2))
-    path, value = begin(rows, sizes, terms, node, scalars, y, space)
+    path, value = feasible_start(rows, sizes, terms, node, scalars, y, space)
     if not value < math.inf:
         receiver[:] = 0.0
         return OPEN, math.inf
@@ -167,7 +163,7 @@ def relax(
         if steps == _MOST_STEPS:
             break
         steps += 1
-        invert(space)
+        invert_factored(space.lower, space.inverse)
         differentiate(rows, terms, y, path, space.inverse, gradient, hessian)
         if not factor_scaled(hessian, scale):
             break
@@ -187,15 +183,14 @@ def relax(
             decrement = solve_scaled(hessian, scale, gradient, direction)
         if done:
             break
-        step = longest_step(terms, y, direction)
+        bounded = count - terms.free
+        step = longest_step(y[:bounded], terms.most, direction, _SHARE)
         lowered = math.inf
         while step > _LEAST_STEP:
             for i in range(count + 2):
-                trial[i] = y[i] - step * direction[i]
+                trial[i] = y[i] + step * direction[i]
             lowered = barrier(rows, terms, trial, path, space)
-            # Close to the path Newton's step needs no check, which rounding might fail.
-            needed = 0.01 * step * decrement if decrement >= 1.0 else -math.inf
-            if lowered < math.inf and lowered <= value - needed:
+            if is_sufficient(value - lowered, step, decrement, _CENTRED):
                 break
             step *= 0.5
         if step <= _LEAST_STEP:
@@ -204,7 +199,7 @@ def relax(
         for i in range(count + 2):
             y[i] = trial[i]
         value = lowered
-    invert(space)
+    invert_factored(space.lower, space.inverse)
     for n in range(antennas):
         receiver[n] = space.inverse[n + 1, 0] / space.inverse[0, 0].real
     store(terms, y, path, node, scalars)

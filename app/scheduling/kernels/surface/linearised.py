@@ -8,7 +8,7 @@ The channels are scaled by what their devices need, so a unit receiver serves de
     b_k = h_k(\mu)\,\bar y_k/|y_k|, \qquad
     g_{k,m} = \frac{\partial|y_k|}{\partial\theta_m} = -\Im\{\bar y_k\,\mu_m r_{m,k}\}/|y_k|.
 
-So the least-norm problem of a set of devices (:mod:`app.scheduling.kernels.dual.least_norm`) also
+So the least-norm problem of a set of devices (:mod:`.dual.least_norm`) also
 has the angles, at a price:
 
 .. math:: \min \tfrac12\|x\|^2 + \tfrac1{2\rho^2}\|\theta\|^2
@@ -30,13 +30,10 @@ from app.scheduling.kernels.compile import compiled
 from app.scheduling.kernels.dual.descent import State
 from app.scheduling.kernels.dual.least_norm import SWEEPS
 from app.scheduling.kernels.dual.sweeps import add, sweep
-from app.scheduling.kernels.formulas import SERVED_TOLERANCE
+from app.scheduling.kernels.formulas import ENOUGH_MAGNITUDE
 from app.scheduling.kernels.linalg.eigen import normalise, squared_norm
 from app.scheduling.kernels.surface.phases import Surface, allowed_phase, tuned_channels
 from app.scheduling.types import ComplexArray
-
-SERVED = 1.0 - SERVED_TOLERANCE / 4
-"""Share of the needed magnitude that counts as enough; the final check allows twice the gap."""
 
 LONGEST = 0.5
 """Limit on the root mean square of the angles of a round."""
@@ -58,7 +55,7 @@ class Joint(NamedTuple):
 
 
 @compiled
-def begin(surface: Surface) -> Joint:
+def new_joint(surface: Surface) -> Joint:
     """Return work space for this surface, with every device a member."""
     antennas, elements = surface.to_server.shape
     devices = surface.direct_real.shape[1]
@@ -85,7 +82,7 @@ def begin(surface: Surface) -> Joint:
 
 
 @compiled
-def listen(joint: Joint) -> int:
+def update_responses(joint: Joint) -> int:
     """Write the channels and |y_k| of all devices; return how many are served."""
     antennas, devices = joint.channels.shape
     tuned = tuned_channels(joint.surface, joint.phases)
@@ -96,17 +93,17 @@ def listen(joint: Joint) -> int:
             joint.channels[n, k] = tuned[n, k]
             total += joint.receiver[n].conjugate() * tuned[n, k]
         joint.dual.responses[k] = abs(total)
-        if joint.dual.responses[k] >= SERVED:
+        if joint.dual.responses[k] >= ENOUGH_MAGNITUDE:
             served += 1
     return served
 
 
 @compiled
-def move(joint: Joint, receiver: ComplexArray, phases: ComplexArray) -> int:
+def move_to(joint: Joint, receiver: ComplexArray, phases: ComplexArray) -> int:
     """Go to a unit receiver and phases; return how many devices are served there."""
     joint.receiver[:] = receiver
     joint.phases[:] = phases
-    return listen(joint)
+    return update_responses(joint)
 
 
 @compiled
@@ -161,7 +158,7 @@ def balance(joint: Joint, count: int) -> float:
 
 
 @compiled
-def one_round(joint: Joint, count: int, price: float) -> float:
+def move_jointly(joint: Joint, count: int, price: float) -> float:
     """Move to the receiver and angles of a few sweeps; return the smallest response there."""
     dual, surface = joint.dual, joint.surface
     antennas, elements = surface.to_server.shape
@@ -186,7 +183,7 @@ def one_round(joint: Joint, count: int, price: float) -> float:
         angle = factor * (pair.imag if j % 2 else pair.real)
         turned = joint.phases[m] * complex(math.cos(angle), math.sin(angle))
         joint.phases[m] = allowed_phase(turned, 0)
-    listen(joint)
+    update_responses(joint)
     least = math.inf
     for i in range(count):
         least = min(least, dual.responses[dual.members[i]])

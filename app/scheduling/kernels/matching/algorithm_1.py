@@ -17,9 +17,6 @@ from app.scheduling.types import ComplexArray, MaskArray, RealArray
 EQUAL_VIOLATIONS = SERVED_TOLERANCE
 """Violations closer than this share of the required gain are equal: the lowest index wins."""
 
-FEW = 6
-"""Up to so many changes of weights, the last Gram matrix is updated in place."""
-
 
 @compiled
 def subset_cutting(violated: bool, delta: float) -> float:
@@ -84,15 +81,6 @@ def gains_by_antenna(
 
 
 @compiled
-def changes(old: RealArray, new: RealArray) -> int:
-    """Return how many weights differ."""
-    count = 0
-    for k in range(old.shape[0]):
-        count += old[k] != new[k]
-    return count
-
-
-@compiled
 def principal_receiver(channels: ComplexArray) -> ComplexArray:
     """Return the principal left singular vector (N,) of the (N, K) channels."""
     antennas, devices = channels.shape
@@ -139,35 +127,28 @@ def backward_pursuit(
     antennas, devices = channels.shape
     rows = by_device(channels)
     work = work_space(antennas)
-    # Two of each: weights tend to swing between two sets, and then the matrix before the last is
-    # closer to the next one than the last is.
-    grams = np.zeros((2, antennas, antennas), np.complex128)
-    guesses = np.empty((2, antennas), np.complex128)
-    weights = np.zeros((2, devices))
-    peaks = np.zeros(2)
-    responses = np.empty(devices, np.complex128)
-    new_weights = values.copy()
+    gram = np.zeros((antennas, antennas), np.complex128)
+    weights, new_weights = np.zeros(devices), values.copy()
     gain = np.empty(devices)
+    responses = np.empty(devices, np.complex128)
     remaining = np.ones(devices, np.bool_)
     returned = np.zeros(devices, np.bool_)
     receiver = aligned_sum(rows)
-    guesses[0] = receiver
-    turn = 0
+    # Weights tend to swing between two sets: the receiver before the last is a good guess.
+    before = receiver.copy()
+    peak = 0.0
     count = devices
     iterations = 0
     while count > 0 and not stop[0]:
         iterations += 1
-        changed = changes(weights[turn], new_weights)
-        if changed > FEW and iterations > 1:
-            last, turn = turn, 1 - turn
-            if changes(weights[turn], new_weights) > changed:
-                grams[turn], guesses[turn] = grams[last], guesses[last]
-                weights[turn], peaks[turn] = weights[last], peaks[last]
-        peaks[turn] = reweigh(grams[turn], rows, weights[turn], new_weights, peaks[turn])
-        principal_near(grams[turn], receiver, guesses[turn], work)
+        # The singular vector of H√W is the eigenvector of its Gram matrix HWHᴴ.
+        peak = reweigh(gram, rows, weights, new_weights, peak)
+        principal_near(gram, receiver, before, work)
+        # The constraint indicators F_k, as gains; the next device is the one with the largest.
         gains_by_antenna(channels, receiver, responses, gain)
         worst = most_violated(gain, required, remaining)
         if worst < 0:
+            # Δ ≤ 0: no constraint is violated.
             if bidirectional:
                 for k in range(devices):
                     remaining[k] = is_served(gain[k], required[k])
@@ -217,7 +198,7 @@ def forward_pursuit(
         gain[k] = np.sum(rows[k].real ** 2 + rows[k].imag ** 2)
     peak = 0.0
     iterations = 0
-    while not stop[0]:
+    while iterations < devices and not stop[0]:
         candidate = least_violated(gain, required, taken)
         if candidate < 0:
             break

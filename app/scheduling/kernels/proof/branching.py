@@ -1,6 +1,6 @@
 r"""What a node of the search implies, and how it is split into parts that cover it.
 
-:mod:`app.scheduling.kernels.proof.node_bound` says what a node is. Sectors overlap by more than the
+:mod:`.proof.bound` says what a node is. Sectors overlap by more than the
 rounding of their bounds.
 """
 
@@ -9,7 +9,7 @@ import math
 from app.scheduling.kernels.compile import compiled
 from app.scheduling.kernels.dual.sweeps import response
 from app.scheduling.kernels.linalg.eigen import squared_norm
-from app.scheduling.kernels.proof.node_bound import (
+from app.scheduling.kernels.proof.bound import (
     CENTRE,
     GAIN,
     HALF,
@@ -31,10 +31,11 @@ _PREFER_MEMBERSHIP = 1.5
 
 
 @compiled
-def settle(node: RealArray, reach: RealArray, target: int) -> bool:
+def apply_exclusions(node: RealArray, reach: RealArray, target: int) -> bool:
     """Apply which devices exclude each other; False if fewer than ``target`` remain."""
     devices = node.shape[1]
-    while True:
+    # Once if it stays undecided who is in; once more after all that remain are.
+    for _ in range(2):
         remaining = undecided = 0
         for k in range(devices):
             if node[STATUS, k] == IN:
@@ -53,6 +54,7 @@ def settle(node: RealArray, reach: RealArray, target: int) -> bool:
         for k in range(devices):
             if node[STATUS, k] == UNDECIDED:
                 node[STATUS, k] = IN
+    return True
 
 
 @compiled

@@ -1,19 +1,19 @@
 r"""Depth-first search for a receiver that serves a given number of devices, or a proof of none.
 
-A node (:mod:`app.scheduling.kernels.proof.node_bound`) is
+A node (:mod:`.proof.bound`) is
 
 1. settled: devices that are in throw out all they exclude
-   (:mod:`app.scheduling.kernels.proof.reach`); it is dropped if too few remain, and if just enough
+   (:mod:`.proof.reach`); it is dropped if too few remain, and if just enough
    do, all of them are in;
 2. bounded: dropped if its bound is below the target. An undecided device without which the bound
    would be below the target is in;
 3. tried: the level of the relaxation's receiver is raised for one device more than are known to be
-   served (:mod:`app.scheduling.kernels.dual.least_norm`), if it is near;
+   served (:mod:`.dual.least_norm`), if it is near;
 4. split: on the phase of the weakest device that is in, which becomes the reference; without any,
    on the membership of the weakest device. Later on the device with the largest
    :math:`\lambda_k(1 - |z_k|^2)`: in or out, four sectors, or two halves of its sector.
 
-:mod:`app.scheduling.kernels.proof.node_split` holds 1 and 4.
+:mod:`.proof.branching` holds 1 and 4.
 """
 
 import math
@@ -25,18 +25,18 @@ from app.scheduling.kernels.dual.least_norm import minimise_norm
 from app.scheduling.kernels.dual.sweeps import response
 from app.scheduling.kernels.linalg.eigen import normalise, squared_norm
 from app.scheduling.kernels.linalg.gram import gains
-from app.scheduling.kernels.proof.node_bound import GAIN, HALF, IN, STATUS, UNDECIDED
-from app.scheduling.kernels.proof.node_relaxation import PRUNED, STOPPED, relax
-from app.scheduling.kernels.proof.node_split import (
+from app.scheduling.kernels.proof.bound import GAIN, HALF, IN, STATUS, UNDECIDED
+from app.scheduling.kernels.proof.branching import (
     PAD,
+    apply_exclusions,
     largest_responses,
     most_promising,
     pop,
     push,
-    settle,
     split,
     weakest,
 )
+from app.scheduling.kernels.proof.relaxation import PRUNED, STOPPED, relax
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 NONE, FOUND, INTERRUPTED, LIMIT = range(4)
@@ -67,7 +67,7 @@ def unit_gains(rows: ComplexArray, receiver: ComplexArray) -> RealArray:
 
 
 @compiled
-def improve(
+def try_receiver(
     rows: ComplexArray, receiver: ComplexArray, known: int, best: ComplexArray, stop: MaskArray
 ) -> int:
     """Raise the level of a receiver for one device more than are ``known`` to be served.
@@ -99,7 +99,7 @@ def improve(
 
 
 @compiled
-def search(
+def search_tree(
     rows: ComplexArray,
     searched: int,
     sizes: RealArray,
@@ -143,7 +143,7 @@ def search(
     nodes = 0
     while top > 0:
         top = pop(stack, stack_scalars, top, node, scalars)
-        if not settle(node, reach, counted):
+        if not apply_exclusions(node, reach, counted):
             continue
         largest_responses(node, sizes, reach, most)
         outcome, bound = relax(
@@ -166,7 +166,7 @@ def search(
             if k >= 0:
                 value = response(rows, k, receiver)
                 phase = math.atan2(value.imag, value.real)
-            known = improve(rows, receiver, known, best, stop)
+            known = try_receiver(rows, receiver, known, best, stop)
             if known >= target:
                 return FOUND, known, nodes
         if k < 0 or top + 4 > capacity:

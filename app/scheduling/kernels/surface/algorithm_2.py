@@ -1,6 +1,6 @@
 r"""The loop of Algorithm 2 of Bereyhi et al.: matching pursuit that also tunes the channel.
 
-Like :func:`app.scheduling.kernels.matching.pursuit.backward_pursuit`, but instead of only taking
+Like :func:`.matching.algorithm_1.backward_pursuit`, but instead of only taking
 the principal receiver of the weighted channels, it alternates between the receiver and the phases.
 """
 
@@ -9,13 +9,13 @@ import numpy as np
 from app.scheduling.kernels.compile import compiled
 from app.scheduling.kernels.linalg.eigen import principal_eigenvector, work_space
 from app.scheduling.kernels.linalg.gram import aligned_sum, by_device, gains, reweigh
-from app.scheduling.kernels.matching.pursuit import is_served, most_violated, subset_cutting
+from app.scheduling.kernels.matching.algorithm_1 import is_served, most_violated, subset_cutting
 from app.scheduling.kernels.surface.phases import (
     Surface,
+    response_space,
     tuned_channels,
     update_phases,
 )
-from app.scheduling.kernels.surface.phases import work_space as surface_work_space
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 CONVERGED = 1e-3
@@ -43,7 +43,7 @@ def joint_pursuit(
     delta
         Subset-cutting parameter δ in (0, 1).
     policy
-        Policy for the phases, as :func:`app.scheduling.kernels.surface.phases.update_phases` takes
+        Policy for the phases, as :func:`.surface.phases.update_phases` takes
         it.
     phases
         (M,) the start; replaced by the result.
@@ -55,7 +55,7 @@ def joint_pursuit(
     receiver (N,), scheduled devices (K,), number of iterations, total number of alternations.
     """
     antennas, devices = surface.direct_real.shape
-    responses = surface_work_space(surface)
+    responses = response_space(surface)
     rows = by_device(tuned_channels(surface, phases))
     gram = np.zeros((antennas, antennas), np.complex128)
     work = work_space(antennas)
