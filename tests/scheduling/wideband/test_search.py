@@ -5,7 +5,7 @@ import pytest
 
 from app.scheduling import Context
 from app.scheduling.kernels.dual.search import dual_pursuit as plain_pursuit
-from app.scheduling.kernels.matching.pursuit import backward_pursuit
+from app.scheduling.kernels.matching.algorithm_1 import backward_pursuit
 from app.scheduling.kernels.wideband.matching import wideband_matching
 from app.scheduling.kernels.wideband.search import wideband_pursuit
 from app.scheduling.wideband.polishing import polish

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.dual.descent import SERVED, worth_of
+from app.scheduling.kernels.dual.descent import worth_of
 from app.scheduling.kernels.dual.sweeps import (
     add,
     align,
@@ -24,6 +24,7 @@ from app.scheduling.kernels.dual.sweeps import (
     scaled_rows,
     sweep,
 )
+from app.scheduling.kernels.formulas import ENOUGH_GAIN
 from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray
 
 
@@ -126,7 +127,7 @@ def new_band(
 @compiled
 def rests(cost: float, each: bool) -> bool:
     """Whether a subcarrier needs nothing more: each is judged alone, and this one is served."""
-    return each and cost * SERVED <= 1.0
+    return each and cost * ENOUGH_GAIN <= 1.0
 
 
 @compiled
@@ -136,7 +137,7 @@ def keeps(costs: RealArray, each: bool) -> bool:
     for f in range(costs.shape[0]):
         total += costs[f]
         worst = max(worst, costs[f])
-    return (worst if each else total / costs.shape[0]) * SERVED <= 1.0
+    return (worst if each else total / costs.shape[0]) * ENOUGH_GAIN <= 1.0
 
 
 @compiled
@@ -147,7 +148,7 @@ def hopeless(costs: RealArray, lowest: RealArray, each: bool) -> bool:
         total += min(lowest[f], costs[f])
         if not rests(costs[f], each):
             worst = max(worst, lowest[f])
-    return (worst if each else total / costs.shape[0]) * SERVED > 1.0
+    return (worst if each else total / costs.shape[0]) * ENOUGH_GAIN > 1.0
 
 
 @compiled

@@ -18,13 +18,13 @@ from app.scheduling.kernels.dual.descent import (
     BATCH,
     NEAR,
     NEAR_ROUNDS,
-    SERVED,
     SIDEWAYS,
     _largest,
     worth_of,
 )
 from app.scheduling.kernels.dual.search import SeedArray, uniform
 from app.scheduling.kernels.dual.sweeps import add, align, response
+from app.scheduling.kernels.formulas import ENOUGH_GAIN
 from app.scheduling.kernels.wideband.band import (
     Band,
     hopeless,
@@ -118,7 +118,7 @@ def reseed(band: Band, count: int, random: SeedArray) -> bool:
     """Try other phases where the cost is largest; return whether the members are then served."""
     each = band.each
     for f in np.argsort(-band.costs):
-        if band.costs[f] * SERVED <= 1.0:
+        if band.costs[f] * ENOUGH_GAIN <= 1.0:
             break
         for attempt in range(RESEEDS):
             neighbour = 1 if attempt == 0 else -1 if attempt == 1 else 0
@@ -197,7 +197,7 @@ def join(band: Band, count: int) -> int:
                 gain = value.real * value.real + value.imag * value.imag
                 need[f, k] = size / gain if gain > 0.0 else math.inf
                 totals[k] += max(need[f, k], costs[f])
-                if (need[f, k] if band.each else totals[k] / subcarriers) * SERVED > 1.0:
+                if (need[f, k] if band.each else totals[k] / subcarriers) * ENOUGH_GAIN > 1.0:
                     totals[k] = math.inf
     number = 0
     for k in range(devices):
@@ -211,7 +211,7 @@ def join(band: Band, count: int) -> int:
             total = 0.0
             for f in range(subcarriers):
                 total += max(need[f, k], costs[f])
-            if band.each or total * SERVED <= subcarriers:
+            if band.each or total * ENOUGH_GAIN <= subcarriers:
                 waiting[kept] = k
                 if total < least:
                     best, least = kept, total

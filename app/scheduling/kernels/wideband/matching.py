@@ -14,7 +14,7 @@ from app.scheduling.kernels.compile import compiled
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE
 from app.scheduling.kernels.linalg.eigen import principal_eigenvector, work_space
 from app.scheduling.kernels.linalg.gram import aligned_sum, by_device, gains, reweigh
-from app.scheduling.kernels.matching.pursuit import EQUAL_VIOLATIONS, subset_cutting
+from app.scheduling.kernels.matching.algorithm_1 import EQUAL_VIOLATIONS, subset_cutting
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 
