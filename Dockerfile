@@ -18,7 +18,7 @@ RUN python -m pip --python /opt/airsched/bin/python install \
 COPY app app
 COPY deploy/container/kernel_cache.py ./
 RUN /opt/airsched/bin/python -m compileall -q app kernel_cache.py \
- && /opt/airsched/bin/python -m app.compilation
+ && /opt/airsched/bin/python -m app.warmup
 
 FROM base
 COPY --from=build /opt/airsched /opt/airsched

@@ -116,7 +116,7 @@ define install
 endef
 define install_and_compile
 	$(call install,$(1))
-	@$(BIN)/python -m app.compilation
+	@$(BIN)/python -m app.warmup
 endef
 
 # A service compiles what is missing while it runs.
@@ -150,7 +150,7 @@ build/flower-venv/installed: pyproject.toml clients/pyproject.toml | $(BIN)/uv
 	@test -d build/flower-venv || $(BIN)/uv venv --quiet --python $(BIN)/python build/flower-venv
 	@$(BIN)/uv pip install --quiet --python build/flower-venv \
 	  --editable . --editable './clients[federated,flower]' 'flwr>=1.41' 'pytest>=8.3'
-	@build/flower-venv/bin/python -m app.compilation
+	@build/flower-venv/bin/python -m app.warmup
 	@touch $@
 
 build/flower-venv/installed-ray: build/flower-venv/installed

@@ -13,10 +13,9 @@ from app import metrics
 from app.admission import ConcurrencyLimitError, MemoryLimitError, Shares, Turns
 from app.execution.executor import Executor
 from app.execution.host import lower_thread_priority, when_parent_ends
-from app.kernel_parts import SMALL
-from app.readiness import NotReadyError, Readiness
 from app.scheduling import solve
 from app.settings import Settings
+from app.warmup import SMALL, NotReadyError, Readiness
 
 Outcome = TypeVar("Outcome")
 
@@ -65,8 +64,8 @@ class Service:
     async def close(self) -> None:
         """Wait for what is running, and leave signals as they were."""
         self._restore_sigterm()
-        self.readiness.close()
         if self._starting is not None:
+            self._starting.cancel()
             await asyncio.wait([self._starting])
         await asyncio.to_thread(self.executor.close)
         self._thread.shutdown(cancel_futures=True)

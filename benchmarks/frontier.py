@@ -17,10 +17,10 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from app.compilation import compile_kernels
 from app.scheduling import SCHEDULERS, Frontier, Problem, SolveSpec, find_frontier, solve
 from app.scheduling.problem import LARGEST
 from app.scheduling.types import RealArray
+from app.warmup import warm_up
 from lab.problems import iid_problems, network_problems
 
 CHANNELS = 100
@@ -36,7 +36,7 @@ def frontier_of(problem: Problem, seed: int) -> Frontier:
 
 
 def main() -> None:
-    compile_kernels(["anytime"])
+    warm_up("anytime")
     table = Table(title=f"frontier, K = 20, N = 6, {CHANNELS} channels")
     for name in ("channels", "ms", "one dual pursuit", "ratio", "mean ratio", "points"):
         table.add_column(name, justify="right")

@@ -12,12 +12,12 @@ from rich.console import Console
 from rich.progress import Progress, track
 from rich.table import Table
 
-from app.compilation import compile_kernels
 from app.scheduling import IrsProblem, Parameters, solve
 from app.scheduling.irs.phases import POLICIES, PhaseUpdate
 from app.scheduling.irs.schedulers.matching_pursuit import IrsMatchingPursuitParameters
 from app.scheduling.irs.schedulers.untuned import UntunedParameters
 from app.scheduling.kernels.surface.algorithm_2 import joint_pursuit
+from app.warmup import warm_up
 from lab.channels import AMID_DEVICES, BESIDE_SERVER
 from lab.oracles import plain_joint_pursuit
 from lab.problems import irs_problems
@@ -56,7 +56,7 @@ NOT_BELOW = [
 
 
 def main() -> None:
-    compile_kernels()
+    warm_up()
     selection()
     quantisation()
     speed()

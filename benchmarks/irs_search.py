@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from app.compilation import compile_kernels
 from app.scheduling import Context, IrsProblem, solve
 from app.scheduling.irs.joint_search import JointSearch
 from app.scheduling.irs.schedulers.dual_pursuit import IrsDualPursuitParameters, starts_of
 from app.scheduling.types import RealArray
+from app.warmup import warm_up
 from lab.problems import iid_irs_problems
 
 GAMMAS_DB = (-15, -12, -9)
@@ -27,7 +27,7 @@ SEED = 2026
 
 
 def main() -> None:
-    compile_kernels()
+    warm_up()
     table = Table(
         "γ [dB]",
         "dual pursuit",

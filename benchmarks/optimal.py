@@ -15,10 +15,10 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from app.compilation import compile_kernels
 from app.scheduling import Context, Problem, solve
 from app.scheduling.bounding import prove, pursue
 from app.scheduling.types import MaskArray
+from app.warmup import warm_up
 from lab.problems import iid_problems, network_problems
 
 # Other channels than those on which the search was made.
@@ -56,7 +56,7 @@ class Proven(NamedTuple):
 
 
 def main() -> None:
-    compile_kernels()
+    warm_up()
     console = Console(width=140)
     with Progress(transient=True, console=console) as progress:
         tables = [_distance(progress), _cost(progress)]

@@ -13,10 +13,10 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from app.compilation import compile_kernels
 from app.scheduling import Parameters, Problem, solve
 from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters
 from app.scheduling.types import RealArray
+from app.warmup import warm_up
 from lab.channels import iid_channels
 
 PROBLEMS = 75
@@ -52,7 +52,7 @@ SOLVERS = {
 
 
 def main() -> None:
-    compile_kernels()
+    warm_up()
     rng = np.random.default_rng(SEED)
     cases = [(n, g, draw) for n in (3, 6) for g in (-6, -3, 0, 3) for draw in DRAWS]
     values: dict[str, list[list[float]]] = {draw: [] for draw in DRAWS}

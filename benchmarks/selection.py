@@ -14,11 +14,11 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from app.compilation import compile_kernels
 from app.scheduling import Parameters, Problem, solve
 from app.scheduling.schedulers.dc import DcParameters
 from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters
 from app.scheduling.schedulers.sdr import SdrParameters
+from app.warmup import warm_up
 from lab.oracles import plain_pursuit
 from lab.paper import SHIFT_DB, curves
 from lab.problems import iid_problems, network_problems
@@ -56,7 +56,7 @@ NAMES = list(SOLVERS)
 
 
 def main() -> None:
-    compile_kernels()
+    warm_up()
     _run(
         "iid channels",
         (-10, -7, -5, -4, -1, 0, 2, 5, 8, 10, 11, 15, 20),

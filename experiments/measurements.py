@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from threadpoolctl import threadpool_limits
 
-from app.kernel_parts import SMALL
 from app.scheduling import SCHEDULERS, Parameters, Problem, solve
 from app.scheduling.stopping import flag_after
+from app.warmup import SMALL
 from lab.problems import iid_problems, network_problems, umi_problems
 
 Model = Literal["iid", "network", "umi"]

@@ -26,7 +26,9 @@ def checkouts(revision: str | None) -> Iterator[dict[str, Path]]:
         )
         try:
             print(f"compiling the kernels of {revision}", file=sys.stderr)
-            subprocess.run([sys.executable, "-m", "app.compilation"], cwd=folder, check=True)
+            # Before it was called warmup.
+            command = "warmup" if (folder / "app/warmup.py").exists() else "compilation"
+            subprocess.run([sys.executable, "-m", f"app.{command}"], cwd=folder, check=True)
             yield {BEFORE: folder, NOW: Path.cwd()}
         finally:
             subprocess.run(["git", "worktree", "remove", "--force", folder], check=True)

@@ -20,7 +20,7 @@ from app.settings import Settings
 def pytest_configure() -> None:
     """Compile the kernels in one process; all others load them, and compute the same bits."""
     if "PYTEST_XDIST_WORKER" not in os.environ:
-        subprocess.run([sys.executable, "-m", "app.compilation"], check=True)
+        subprocess.run([sys.executable, "-m", "app.warmup"], check=True)
 
 
 @contextmanager

@@ -6,8 +6,8 @@ import pkgutil
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from app.compilation import compile_kernels
 from app.scheduling import kernels, schedulers_of, solve
+from app.warmup import warm_up
 from lab.problems import random_irs_problem, random_problem
 
 
@@ -21,7 +21,7 @@ def compiled_signatures():
 
 
 def test_no_request_waits_for_a_compiler():
-    compile_kernels()
+    warm_up()
     before = compiled_signatures()
     assert before
     rng = np.random.default_rng(70)

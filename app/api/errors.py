@@ -16,8 +16,8 @@ from pydantic import ValidationError
 from app.admission import ClientShareError, ConcurrencyLimitError, MemoryLimitError
 from app.execution.lane import QueueFullError
 from app.execution.processes import WorkerDiedError
-from app.readiness import CompilingError, NotReadyError
 from app.scheduling import DeadlineExceededError, InvalidProblemError
+from app.warmup import CompilingError, NotReadyError
 
 Route = Literal["schedule", "algorithms", "ready"]
 """The scheduling routes, ``/algorithms`` and ``/health/ready``: routes that document errors."""

@@ -19,9 +19,9 @@ from app.api.requests import FrontierRequest, RoundRequest
 from app.api.security import client_of
 from app.api.wire import answer_type, encode
 from app.deadline import Deadline
-from app.kernel_parts import FRONTIER, needed
 from app.scheduling import Frontier, Schedule
 from app.service import Service
+from app.warmup import FRONTIER, required_parts
 
 LARGE_DEVICES = 2048
 """Answers about more devices than this, over all rounds, are encoded in a thread."""
@@ -89,7 +89,7 @@ async def find_schedules(
 ) -> Sequence[Schedule]:
     """Return the schedule of every round of a request."""
     spec = asked.specification()
-    service.readiness.require_compiled(needed(spec))
+    service.readiness.require_compiled(required_parts(spec))
     return await service.executor.solve(asked.problems, spec, deadline)
 
 

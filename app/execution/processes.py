@@ -1,6 +1,6 @@
 """Processes for slow solves: each runs one solve at a time and can be killed.
 
-They are forked from a server process that has the kernels loaded (:mod:`app.preloaded`). It starts
+They are forked from a server process that has the kernels loaded (:mod:`app.preload`). It starts
 and ends with the service. A new worker takes milliseconds, and one that was killed or died is
 replaced when the next solve needs it.
 """
@@ -159,7 +159,7 @@ class _Worker:
 
     def __init__(self) -> None:
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["app.preloaded"])
+        context.set_forkserver_preload(["app.preload"])
         self._connection, theirs = context.Pipe()
         self._process = context.Process(
             target=_serve, args=(theirs,), name="airsched-solver", daemon=True

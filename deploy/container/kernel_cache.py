@@ -1,9 +1,9 @@
-"""Makes numba read the image's kernels from a read-only folder next to their source."""
+"""Makes numba read the image's kernels from a read-only folder."""
 
-from numba.core.caching import InTreeCacheLocator
+from numba.core.caching import UserProvidedCacheLocator
 
 
-class ReadOnlyCacheLocator(InTreeCacheLocator):
+class ReadOnlyCacheLocator(UserProvidedCacheLocator):
     """Reads the kernels that were compiled with the image.
 
     Numba uses a cache only if it can also write to it. Here it does not need to: the cache holds

@@ -20,7 +20,7 @@ from app.settings import Settings
 from lab.channels import iid_channels
 from tests.api.bodies import packed
 from tests.conftest import running_service
-from tests.test_readiness import starting_service
+from tests.test_warmup import starting_service
 
 GOOD = {"channels": {"real": [[1, 0.5]], "imag": [[0, 0.1]]}, "gamma": 1}
 SLOW = {**GOOD, "algorithm": "dc"}
