@@ -5,15 +5,6 @@ from importlib import import_module
 
 BENCHMARKS = (
     "kernels",
-    "selection",
-    "dual_pursuit",
-    "frontier",
-    "priorities",
-    "auto",
-    "turns",
-    "optimal",
-    "irs",
-    "irs_search",
     "routes",
     "execution",
     "isolation",

@@ -150,7 +150,7 @@ def assert_known(module: str, words: list[str]) -> None:
     for word in words:
         if word.startswith("--"):
             assert re.search(rf"{re.escape(word)}\b", described), word
-        elif module in ("benchmarks", "experiments") and words[0] == word:
+        elif module in ("benchmarks", "experiments", "experiments.studies") and words[0] == word:
             assert re.search(rf"\b{word}\b", described), word
 
 

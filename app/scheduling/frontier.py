@@ -16,8 +16,9 @@ polish
 Points that another beats, with as many devices or more for no more error, are left out. With
 priorities the value :math:`\sum_{k\in S} v_k` takes the place of the number of devices.
 
-Cost: 7 to 12 times one dual pursuit for K = 20, N = 6 (``python -m benchmarks frontier``). It grows
-as K times a dual pursuit until K reaches 100; beyond, there is a point for every K/100 devices.
+Cost: 7 to 12 times one dual pursuit for K = 20, N = 6 (``python -m experiments.studies frontier``).
+It grows as K times a dual pursuit until K reaches 100; beyond, there is a point for every K/100
+devices.
 """
 
 from typing import NamedTuple

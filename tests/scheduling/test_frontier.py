@@ -110,7 +110,7 @@ def test_with_priorities_beside_the_optimum():
 
 @pytest.mark.parametrize("problems", [iid_problems, network_problems])
 def test_not_worse_than_dual_pursuit_at_a_points_own_tolerance(problems):
-    """``python -m benchmarks frontier`` counts thousands: dual pursuit is rarely ahead."""
+    """``python -m experiments.studies frontier`` counts thousands: dual pursuit is rarely ahead."""
     more = fewer = 0
     for seed, problem in enumerate(problems(6, 6, 20, 0, seed=84)):
         points = points_of(problem, seed)

@@ -98,7 +98,7 @@ def test_the_device_of_higher_priority_is_served(name, preferred):
 
 
 def test_value_of_each_algorithm_beside_the_optimum():
-    """Shares of the optimum's total value, K = 10; ``python -m benchmarks priorities`` has more."""
+    """Shares of the optimum's value; ``python -m experiments.studies priorities`` has more."""
     rng = np.random.default_rng(73)
     least = {"dual_pursuit": 0.997, "dc": 0.96, "sdr": 0.7, "matching_pursuit": 0.6}
     total = dict.fromkeys(["exhaustive", *least], 0.0)
