@@ -106,6 +106,12 @@ def _written(
     cause: Cause, error: Exception, values: Mapping[str, object]
 ) -> tuple[dict[str, str], bytes]:
     """Return the headers and the content of the answer to ``error``."""
+    headers = {**cause.value.headers, "Content-Type": MEDIA_TYPE}
+    return headers, to_json(problem(cause, error, values))
+
+
+def problem(cause: Cause, error: Exception, values: Mapping[str, object]) -> dict[str, Any]:
+    """Return the fields of :class:`ProblemDetail`."""
     row, errors = cause.value, _field_errors(error)
     own = error.values if isinstance(error, ApiError) else {}
     body: dict[str, Any] = {
@@ -117,7 +123,7 @@ def _written(
     }
     if errors:
         body["errors"] = errors[:MAX_FIELD_ERRORS]
-    return {**row.headers, "Content-Type": MEDIA_TYPE}, to_json(body)
+    return body
 
 
 def _field_errors(error: Exception) -> Sequence[Mapping[str, Any]]:

@@ -13,6 +13,7 @@ from pydantic.json_schema import models_json_schema
 from app.api import error_responses, wire
 from app.api.error_responses import ProblemDetail
 from app.api.errors import Cause, Route
+from app.api.example_answers import ANSWERS, error_example
 from app.api.examples import EXAMPLES
 
 CONTACT = {"name": "The airsched developers"}
@@ -72,10 +73,10 @@ def _error(causes: Sequence[Cause]) -> dict[str, Any]:
         f"- `{cause.type}`: {cause.value.title}{' (retryable)' if cause.value.retryable else ''}"
         for cause in causes
     ]
-    answer = {
-        "description": "\n".join(described),
-        "content": _content(ProblemDetail, error_responses.MEDIA_TYPE),
-    }
+    content = _content(ProblemDetail, error_responses.MEDIA_TYPE)
+    examples = {cause.slug: error_example(cause) for cause in causes}
+    content[error_responses.MEDIA_TYPE]["examples"] = examples
+    answer = {"description": "\n".join(described), "content": content}
     headers = {
         name: {"schema": {"type": "string", "examples": [value]}}
         for cause in causes
@@ -97,6 +98,12 @@ def document(app: FastAPI) -> dict[str, Any]:
             servers=SERVERS,
             contact=CONTACT,
         )
+        # Here, because get_openapi leaves out what is null.
+        for model, example in ANSWERS.items():
+            for operation in (next(iter(path.values())) for path in schema["paths"].values()):
+                content = operation["responses"]["200"].get("content", {}).get(wire.JSON, {})
+                if content.get("schema") == {"$ref": _REFERENCE.format(model=model.__name__)}:
+                    content["example"] = example
         _, definitions = models_json_schema(
             [(model, "validation") for model in _described.values()], ref_template=_REFERENCE
         )

@@ -32,6 +32,7 @@ _DOCS_ONLY = {"docs.css", "docs.html", "docs.js"}
 _DOCS_FILES = _DOCS_ONLY | {"dom.js", "icon.svg", "key.js", "service.js"}
 _MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _DOCS_LINK = b'<a href="docs">API</a>'
+_PAGE_LINK = b'<a id="back" href="./">Play with a cell</a>'
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -48,7 +49,10 @@ def install(app: FastAPI, settings: Settings) -> None:
         swagger = files("fastapi_swagger") / "resources"
         docs = _read(_FILES / name for name in _DOCS_FILES)
         docs |= _read(swagger / name for name in ("swagger-ui-bundle.js", "swagger-ui.css"))
-        app.routes.extend(_serve("/docs", "/docs", docs.pop("docs.html"), docs, DOCS_POLICY))
+        document = docs.pop("docs.html")
+        if not settings.page:
+            document = document.replace(_PAGE_LINK, b"")
+        app.routes.extend(_serve("/docs", "/docs", document, docs, DOCS_POLICY))
 
 
 def _read(paths: Iterable[Traversable]) -> dict[str, bytes]:

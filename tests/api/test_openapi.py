@@ -9,6 +9,7 @@ import httpx
 import numpy as np
 import pytest
 
+from app.api.error_responses import ProblemDetail
 from app.api.errors import Cause
 from app.export_openapi import render
 from app.settings import Settings
@@ -155,3 +156,53 @@ def verify(body, channels, schedule):
     assert schedule["computation_error"] == pytest.approx(1 / factor)
     if "device_ids" in body:
         assert schedule["active_ids"] == [body["device_ids"][k] for k in active]
+
+
+@pytest.mark.parametrize("path", ["/schedule", "/schedule/irs", "/schedule/batch"])
+def test_example_answers_are_what_the_service_answers(client, path):
+    described = DOCUMENT["paths"][path]["post"]
+    asked = next(iter(described["requestBody"]["content"]["application/json"]["examples"].values()))
+    shown = described["responses"]["200"]["content"]["application/json"]["example"]
+    found = client.post(path, json=asked["value"]).json()
+    assert found.keys() == shown.keys()
+    for one, other in zip(
+        found.get("schedules", [found]), shown.get("schedules", [shown]), strict=True
+    ):
+        assert one.keys() == other.keys()
+        for name in ("feasible", "active", "active_ids", "algorithm", "stopped"):
+            assert one[name] == other[name], name
+        for name in ("power_factor", "computation_error", "gamma"):
+            assert one[name] == pytest.approx(other[name], rel=1e-4), name
+
+
+def test_the_example_of_a_frontier_is_what_the_service_answers(client):
+    described = DOCUMENT["paths"]["/schedule/frontier"]["post"]
+    asked = next(iter(described["requestBody"]["content"]["application/json"]["examples"].values()))
+    shown = described["responses"]["200"]["content"]["application/json"]["example"]
+    found = client.post("/schedule/frontier", json=asked["value"]).json()
+    assert found["recommended"] == shown["recommended"]
+    for one, other in zip(found["points"], shown["points"], strict=True):
+        assert one.keys() == other.keys()
+        assert one["active"] == other["active"]
+        assert one["computation_error"] == pytest.approx(other["computation_error"], rel=1e-3)
+
+
+def test_every_cause_has_an_example_with_its_own_words(client):
+    responses = DOCUMENT["paths"]["/schedule"]["post"]["responses"]
+    shown = {}
+    for status, response in responses.items():
+        if status == "200":
+            continue
+        for name, example in response["content"]["application/problem+json"]["examples"].items():
+            value = ProblemDetail.model_validate(example["value"])
+            assert value.status == int(status)
+            assert value.type == f"urn:airsched:problem:{name}"
+            assert "{" not in value.detail
+            shown[name] = example["value"]
+    assert shown.keys() == {cause.slug for cause in Cause if "schedule" in cause.value.routes}
+    wrong = {
+        "channels": {"real": [[1.0, 0.2, 0.1]], "imag": [[0.0] * 3]},
+        "weights": [1.0, 1.0],
+        "gamma": 1.0,
+    }
+    assert client.post("/schedule", json=wrong).json() == shown["invalid-request"]
