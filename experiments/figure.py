@@ -72,7 +72,8 @@ class Figure:
     Parameters
     ----------
     number
-        Its number in the paper, by which figures are sorted; 0 for a figure of our own.
+        Its number in the paper, by which figures are sorted; 0 for a figure of our own, which
+        comes after those of the paper.
     name
         Its module's, the name of the paper's points in :mod:`lab.paper`, and of the files written.
     title, x_label, y_label
@@ -94,6 +95,8 @@ class Figure:
         Pairs of series whose paired difference is reported.
     log_y
         Values are compared as ratios, and drawn on a logarithmic axis.
+    why
+        Why it differs from the paper's, in a sentence for the table of verdicts.
     panels
         Setting of the series → label of the x axis, for a figure with several panels.
     """
@@ -111,7 +114,12 @@ class Figure:
     papers_count: int | None = None
     pairs: tuple[Pair, ...] = ()
     log_y: bool = False
+    why: str = ""
     panels: Mapping[str, str] = field(default_factory=dict)
+
+    def scale(self, scale: str) -> str:
+        """Return what to call the scale of a run: a figure of our own has no paper's."""
+        return "full" if scale == "paper" and not self.number else scale
 
     def sample(self, measured: Measured) -> str:
         """Return the size and the number of samples, in words."""

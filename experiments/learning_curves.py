@@ -141,6 +141,7 @@ def figure(
         series=names,
         pairs=tuple(combinations(names, 2)),
         measure=lambda scale, runner: measure("linear", scale, runner, quantity, factor),
+        why="A linear layer, not the paper's network: levels differ, orders can be compared.",
         remarks=lambda measured, papers: [*orders(measured, papers, names), *_reasons()],
     )
 

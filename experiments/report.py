@@ -7,6 +7,8 @@ from math import isfinite, nan
 from pathlib import Path
 from typing import cast
 
+from experiments import verdicts
+from experiments.digest import revision
 from experiments.drawing import draw
 from experiments.figure import Curve, Figure, Measured, PaperCurves, Point, Scale, points_of
 from experiments.results_page import section
@@ -17,6 +19,24 @@ COMMITTED = Path(__file__).parent
 QUICK = Path("build/figures")
 _MINUS = " - "
 _COLUMNS = ("series", "x", "value", "standard_error", "count", "low", "high")
+
+INTRODUCTION = (
+    "# The paper's figures and ours\n\n"
+    "Written by `python -m experiments` from the points in `results/`; do not edit. **The paper** "
+    f"is {paper.REFERENCE}; its points are in `lab/paper/`.\n\n"
+    "## What was reproduced\n\n"
+    f"{verdicts.RULE}\n"
+)
+HOW_TO_READ = (
+    "\n## How to read the figures\n\n"
+    "In every picture our curves are solid and filled, the paper's dashed and hollow. A series is "
+    "named by its algorithm and every parameter that differs from the service's default. **± is "
+    "one standard error** of the mean or median over the channels, networks or seeds of a point; a "
+    "paired difference is the mean over them of the difference on the same one. *Schedulers* is a "
+    "digest of the code that made the points; `.venv/bin/python -m experiments.digest` prints "
+    "today's. `make figures` runs all figures at the `quick` scale into `build/figures`, "
+    "`.venv/bin/python -m experiments NAME --scale paper` one at the paper's.\n"
+)
 
 
 class SmallerScaleError(ValueError):
@@ -51,8 +71,16 @@ def require_no_loss(figure: Figure, scale: Scale, folder: Path, seeds: int | Non
         )
 
 
-def keep(figure: Figure, measured: Measured, scale: Scale, folder: Path) -> None:
-    """Write a figure's points, how they were made, and its picture."""
+def keep(
+    figure: Figure, measured: Measured, scale: Scale, folder: Path, made_by: str | None = None
+) -> None:
+    """Write a figure's points, how they were made, and its picture.
+
+    Parameters
+    ----------
+    made_by
+        Revision of the schedulers that made them; this one if None.
+    """
     require_no_loss(figure, scale, folder)
     results = folder / "results"
     results.mkdir(parents=True, exist_ok=True)
@@ -70,6 +98,7 @@ def keep(figure: Figure, measured: Measured, scale: Scale, folder: Path) -> None
         "scale": scale,
         "setting": measured.setting,
         "smaller": measured.smaller,
+        "schedulers": revision() if made_by is None else made_by,
     }
     (results / "runs.json").write_text(
         json.dumps(dict(sorted(runs.items())), indent=1, ensure_ascii=False) + "\n"
@@ -79,8 +108,9 @@ def keep(figure: Figure, measured: Measured, scale: Scale, folder: Path) -> None
 
 def take(figure: Figure, source: Path, folder: Path) -> None:
     """Keep in a folder what another one holds of a figure."""
-    scale = cast(Scale, _runs(source)[figure.name]["scale"])
-    keep(figure, read(figure, source), scale, folder)
+    run = _runs(source)[figure.name]
+    scale = cast(Scale, run["scale"])
+    keep(figure, read(figure, source), scale, folder, run.get("schedulers", ""))
 
 
 def redraw(figure: Figure, folder: Path) -> None:
@@ -127,27 +157,22 @@ def kept(figures: Sequence[Figure], folder: Path) -> list[Figure]:
 def write(figures: Sequence[Figure], folder: Path) -> Path:
     """Write ``RESULTS.md`` from what is kept."""
     file, runs = folder / "RESULTS.md", _runs(folder)
-    parts = [
-        "# The paper's figures and ours\n\n"
-        "Written by `python -m experiments` from the points in `results/`; do not edit. The paper "
-        "is A. Bereyhi et al., *Matching Pursuit Based Scheduling for Over-the-Air Federated "
-        "Learning* (2022); its points are in `lab/paper/`. In every picture our curves are solid "
-        "and filled, the paper's dashed and hollow. A series is named by its algorithm and every "
-        "parameter that differs from the service's default. **± is one standard error** of the "
-        "mean or median over the channels, networks or seeds of a point; a paired difference is "
-        "the mean over them of the difference on the same one. `make figures` runs all figures at "
-        "the `quick` scale into `build/figures`, `.venv/bin/python -m experiments NAME --scale "
-        "paper` one at the paper's.\n"
-    ]
+    parts, rows, ours = [], [], []
     for figure in figures:
         parts.append(f"\n## {figure.title}\n\n")
-        if figure.name in runs:
-            measured = read(figure, folder)
-            scale = runs[figure.name]["scale"]
-            parts.append(section(figure, measured, papers_of(figure), scale))
-        else:
+        if figure.name not in runs:
             parts.append(f"`{figure.name}` was **not run**.\n")
-    file.write_text("".join(parts))
+            rows += [verdicts.not_run(figure)] if figure.number else []
+            continue
+        run, measured, papers = runs[figure.name], read(figure, folder), papers_of(figure)
+        parts.append(section(figure, measured, papers, run["scale"], run.get("schedulers", "")))
+        if figure.number:
+            rows.append(verdicts.row(figure, measured, papers))
+        else:
+            ours.append(verdicts.link(figure))
+    table = [verdicts.HEAD, *rows] if rows else []
+    beyond = [f"\nNot in the paper: {'; '.join(ours)}."] if ours else []
+    file.write_text("\n".join([INTRODUCTION, *table, *beyond, HOW_TO_READ]) + "".join(parts))
     return file
 
 

@@ -6,20 +6,29 @@ from experiments.figure import Figure, Measured, PaperCurves, Point, Scale
 _MANY_ROWS = 15
 
 
-def section(figure: Figure, measured: Measured, papers: PaperCurves, scale: Scale | str) -> str:
+def section(
+    figure: Figure, measured: Measured, papers: PaperCurves, scale: Scale | str, revision: str
+) -> str:
     """Return the picture, the remarks and the tables of a figure."""
     words = [figure.sample(measured), measured.setting]
     if smaller := figure.shortfall(measured):
         words.append(f"**smaller than the paper's run**: {smaller}")
     parts = [
         [f"![{figure.title}](results/{figure.name}.png)"],
-        [f"`{figure.name}`, scale **{scale}**: {'; '.join(filter(None, words))}."],
+        [
+            f"`{figure.name}`, scale **{figure.scale(scale)}**, {_made_by(revision)}: "
+            f"{'; '.join(filter(None, words))}."
+        ],
         figure.remarks(measured, papers),
         _differences(figure, measured, papers),
         _paired(figure, measured),
         _folded(["Ours ± standard error / the paper's:", "", *_points(figure, measured, papers)]),
     ]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
+
+
+def _made_by(revision: str) -> str:
+    return f"schedulers `{revision}`" if revision else "schedulers of an earlier revision"
 
 
 def _differences(figure: Figure, measured: Measured, papers: PaperCurves) -> list[str]:

@@ -17,8 +17,12 @@ def _find() -> Mapping[str, Figure]:
         if not isinstance(figure, Figure) or figure.name != info.name:
             raise ImportError(f"{__name__}.{info.name} must define FIGURE, named {info.name!r}")
         found.append(figure)
-    return {figure.name: figure for figure in sorted(found, key=lambda figure: figure.number)}
+    return {figure.name: figure for figure in _in_order(found)}
+
+
+def _in_order(found: list[Figure]) -> list[Figure]:
+    return sorted(found, key=lambda figure: (figure.number == 0, figure.number))
 
 
 FIGURES = _find()
-"""Every figure by name, in the order of the paper; ours come first."""
+"""Every figure by name, in the order of the paper; then ours."""

@@ -1,7 +1,7 @@
-"""Figure 8: accuracy on the test images against the epoch."""
+"""Figure 7: accuracy on the test images against the epoch."""
 
 from experiments.learning_curves import figure
 
 FIGURE = figure(
-    8, "accuracy_vs_epoch", "Accuracy against the epoch", "accuracy [%]", "accuracy", 100.0
+    7, "accuracy_vs_epoch", "Accuracy against the epoch", "accuracy [%]", "accuracy", 100.0
 )

@@ -1,4 +1,4 @@
-"""Figure 10: seconds per schedule against N (K = 20) and K (N = 6), the paper's network."""
+"""Figure 9: seconds per schedule against N (K = 20) and K (N = 6), the paper's network."""
 
 from experiments.compare import ratios
 from experiments.figure import Figure, Measured, PaperCurves, Scale
@@ -55,7 +55,7 @@ def remarks(measured: Measured, papers: PaperCurves) -> list[str]:
 
 
 FIGURE = Figure(
-    number=10,
+    number=9,
     name="runtime_vs_size",
     title="Seconds per schedule against the size of the paper's network",
     x_label="size",
@@ -64,6 +64,7 @@ FIGURE = Figure(
     unit="networks",
     series=_SERIES,
     measure=measure,
+    why="As in figure 3.",
     remarks=remarks,
     log_y=True,
     panels={"antennas": "number of antennas N", "devices": "number of devices K"},

@@ -1,5 +1,5 @@
-"""Figure 7: loss on the test images against the epoch."""
+"""Figure 6: loss on the test images against the epoch."""
 
 from experiments.learning_curves import figure
 
-FIGURE = figure(7, "test_loss_vs_epoch", "Test loss against the epoch", "test loss", "loss")
+FIGURE = figure(6, "test_loss_vs_epoch", "Test loss against the epoch", "test loss", "loss")

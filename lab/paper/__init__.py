@@ -1,13 +1,18 @@
 """The points of the paper's curves, figure by figure.
 
-Source: A. Bereyhi, A. Vagollari, S. Asaad, R. R. Müller, W. Gerstacker, H. V. Poor, *Matching
-Pursuit Based Scheduling for Over-the-Air Federated Learning*, 2022. Each ``NAME.csv`` here holds
+Source: :data:`REFERENCE`. Each ``NAME.csv`` here holds
 one figure as ``series, x, value``, the second column named for what its x axis shows.
 """
 
 import csv
 from pathlib import Path
 
+REFERENCE = (
+    "A. Bereyhi, A. Vagollari, S. Asaad, R. R. Müller, W. Gerstacker and H. V. Poor, *Matching "
+    "Pursuit Based Scheduling for Over-the-Air Federated Learning*, 2022, "
+    "[arXiv:2206.06679](https://arxiv.org/abs/2206.06679)"
+)
+"""The paper, as Markdown."""
 SHIFT_DB = 6.0
 """Added to the paper's γ to get ours, on its network.
 

@@ -9,6 +9,7 @@ from scipy.stats import ttest_1samp
 from experiments import learning_curves, report
 from experiments.__main__ import main
 from experiments.compare import largest_difference, plus_minus, ratios, rounded
+from experiments.digest import revision
 from experiments.figure import Figure, Measured, Point
 from experiments.figures import FIGURES
 from experiments.series import DC, DUAL_PURSUIT, MATCHING_PURSUIT, PERFECT, series
@@ -19,6 +20,8 @@ from tests.experiments.test_figures import written
 def test_the_results_say_which_figure_was_not_run(tmp_path):
     text = report.write(list(FIGURES.values()), tmp_path).read_text()
     assert text.count("was **not run**") == len(FIGURES)
+    # And in the table of verdicts.
+    assert text.count("| **not run** |") == sum(figure.number > 0 for figure in FIGURES.values())
 
 
 def curve(points):
@@ -204,6 +207,7 @@ def test_results_of_another_run_are_taken_over(tmp_path, monkeypatch, capsys):
     arguments = [SMALL.name, "--import", str(there), "--output", str(here)]
     assert main(arguments) == 0
     assert report.read(SMALL, here) == report.read(SMALL, there)
+    assert f"schedulers `{revision()}`" in (here / "RESULTS.md").read_text()
     assert "4 to 5 seeds per point; a setting" in (here / "RESULTS.md").read_text()
     # Also by this way, a quick run replaces nothing at the paper's scale.
     report.keep(SMALL, MEASURED, "quick", tmp_path / "quick")
