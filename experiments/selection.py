@@ -51,9 +51,21 @@ def call(
 
 
 def mean_active(
-    runner: Runner, title: str, points: Points, pairs: Iterable[Pair] = (), setting: str = ""
+    runner: Runner,
+    title: str,
+    points: Points,
+    pairs: Iterable[Pair] = (),
+    setting: str = "",
+    together: int = 1,
 ) -> Measured:
-    """Sweep over the points, in chunks of channels, and return the mean |S|."""
+    """Sweep over the points, in chunks of channels, and return the mean |S|.
+
+    Parameters
+    ----------
+    together
+        So many consecutive channels count as one sample, by their mean: those that depend on each
+        other.
+    """
     proven = {owner: point for owner, point in points.items() if owner[0] == OPTIMAL}
     samples: dict[Series, dict[float, list[float]]] = {}
     bounds: dict[float, list[float]] = {}
@@ -63,11 +75,23 @@ def mean_active(
     others = {owner: point for owner, point in points.items() if owner not in proven}
     for (series, x), found in _in_chunks(runner, title, count_active, others):
         samples.setdefault(series, {}).setdefault(x, []).extend(found)
+    samples = {
+        series: {x: _in_groups(values, together) for x, values in by_x.items()}
+        for series, by_x in samples.items()
+    }
     means = curves(samples)
     for x, point in means.get(OPTIMAL, {}).items():
         if (upper := mean(bounds[x]).value) > point.value:
             means[OPTIMAL][x] = replace(point, band=(point.value, upper))
     return Measured(means, setting, paired=paired(samples, pairs))
+
+
+def _in_groups(values: list[float], size: int) -> list[float]:
+    """Return the mean of every ``size`` consecutive values."""
+    return [
+        sum(values[first : first + size]) / len(values[first : first + size])
+        for first in range(0, len(values), size)
+    ]
 
 
 def _in_chunks(

@@ -7,6 +7,8 @@ from experiments.selection import call, mean_active
 from experiments.series import DC, DUAL_PURSUIT, MATCHING_PURSUIT
 
 _ROUNDS = {"quick": 20, "paper": 200}
+_DROPS = 20
+"""Of the trace; its rounds are spread evenly over them."""
 _GAMMAS_DB = range(-35, 21, 5)
 
 
@@ -18,20 +20,20 @@ def measure(scale: Scale, runner: Runner) -> Measured:
         for gamma_db in _GAMMAS_DB
     }
     setting = (
-        "`examples/sionna/umi.npz`: 20 drops of the users with up to ten rounds each, P = σ² = 1, "
-        "unit weights; the standard errors take the rounds as independent, which rounds of the "
-        "same drop are not"
+        f"`examples/sionna/umi.npz`: {_ROUNDS[scale]} rounds, P = σ² = 1, unit weights; rounds of "
+        "the same drop of the users are not independent, so a sample is the mean over a drop"
     )
-    return mean_active(runner, FIGURE.name, points, FIGURE.pairs, setting)
+    together = _ROUNDS[scale] // _DROPS
+    return mean_active(runner, FIGURE.name, points, FIGURE.pairs, setting, together)
 
 
 def remarks(measured: Measured, papers: PaperCurves) -> list[str]:
-    """Say how the algorithms compare on the same rounds."""
+    """Say how the algorithms compare on the same drops."""
     at = (-30, -20, -10, 0, 10)
     return [
         "Not in the paper: TR 38.901 channels at 3.5 GHz in place of its network. Gains differ by "
         "tens of dB, most users being indoors.",
-        "- **Dual pursuit** minus matching pursuit on the same rounds: "
+        "- **Dual pursuit** minus matching pursuit on the same drops: "
         f"{paired_at(measured, DUAL_PURSUIT, MATCHING_PURSUIT, at)}; minus dc: "
         f"{paired_at(measured, DUAL_PURSUIT, DC, at)}.",
     ]
@@ -44,7 +46,7 @@ FIGURE = Figure(
     x_label="tolerance γ [dB]",
     y_label="mean number of active devices",
     size="K = 20, N = 6",
-    unit="rounds",
+    unit="drops",
     series={DUAL_PURSUIT: None, DC: None, MATCHING_PURSUIT: None},
     pairs=((DUAL_PURSUIT, MATCHING_PURSUIT), (DUAL_PURSUIT, DC)),
     measure=measure,

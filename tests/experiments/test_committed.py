@@ -7,8 +7,9 @@ import pytest
 
 from app.scheduling import SCHEDULERS
 from experiments import report
+from experiments.compare import plus_minus
 from experiments.figures import FIGURES
-from tests.pages import ROOT, rows
+from tests.pages import ROOT, named, rows
 
 KEPT = report.kept(list(FIGURES.values()), report.COMMITTED)
 
@@ -71,3 +72,26 @@ def test_the_readme_shows_the_defaults_and_the_documented_table_agrees():
             assert cell.startswith(f"{point.value:.2f} ± {point.error:.2f} ("), (where, algorithm)
             shown += 1
     assert shown == 28
+
+
+def test_the_documented_rivals_have_the_numbers_of_the_figures():
+    shown = 0
+    for name, panel, at, *cells in rows(ROOT / "docs" / "algorithms.md", "Rivals"):
+        figure = FIGURES[named(name)[0]]
+        measured, x = report.read(figure, report.COMMITTED), float(at.replace("−", "-"))
+        setting = "" if panel == "—" else panel
+        curves = {
+            f"{series.label} {plus_minus(curve[x])}"
+            for series, curve in measured.curves.items()
+            if series.setting == setting and x in curve
+        }
+        differences = {
+            f"{one.label} − {other.label}: {plus_minus(curve[x], sign=True)}"
+            for (one, other), curve in measured.paired.items()
+            if one.setting == setting and x in curve
+        }
+        ours, rival, difference = cells
+        assert {ours, rival} <= curves
+        assert difference in differences
+        shown += 1
+    assert shown >= 13

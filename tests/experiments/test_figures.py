@@ -15,11 +15,13 @@ from experiments.figures import (
     active_vs_delta,
     active_vs_gamma_iid,
     active_vs_gamma_network,
+    active_vs_gamma_umi,
     efficiency_vs_gamma,
     overview,
     runtime_vs_gamma_iid,
     runtime_vs_size,
 )
+from experiments.measurements import count_active
 from experiments.partial import PartialRunner
 from experiments.runner import Runner
 from experiments.selection import SEED
@@ -96,6 +98,19 @@ def test_active_vs_gamma(runner, tmp_path, monkeypatch, module, counts):
     text = written(module.FIGURE, measured, tmp_path)
     assert "Dual pursuit" in text
     assert "not run" not in text
+
+
+def test_rounds_of_a_drop_count_as_one_sample(runner, monkeypatch):
+    monkeypatch.setattr(active_vs_gamma_umi, "_ROUNDS", {"quick": 40})
+    monkeypatch.setattr(active_vs_gamma_umi, "_GAMMAS_DB", (-10,))
+    monkeypatch.delitem(active_vs_gamma_umi.FIGURE.series, DC)
+    measured = active_vs_gamma_umi.measure("quick", runner)
+    call = {"algorithm": "matching_pursuit", "parameters": MATCHING_PURSUIT.arguments}
+    size = {"model": "umi", "count": 40, "seed": SEED, "antennas": 6, "devices": 20}
+    counts = np.reshape(count_active(**call, **size, gamma_db=-10.0), (20, 2)).mean(axis=1)
+    point = measured.curves[MATCHING_PURSUIT][-10.0]
+    assert (point.value, point.count) == (pytest.approx(counts.mean()), 20)
+    assert point.error == pytest.approx(np.std(counts, ddof=1) / np.sqrt(20))
 
 
 def test_the_overview_has_the_points_of_the_papers_figures(runner, tmp_path, monkeypatch):
