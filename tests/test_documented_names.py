@@ -10,7 +10,7 @@ from pydantic_core import PydanticUndefined
 import airsched_client
 from app import metrics
 from app.api.errors import Cause
-from app.scheduling import IRS_SCHEDULERS, SCHEDULERS
+from app.scheduling import IRS_SCHEDULERS, SCHEDULERS, WIDEBAND_SCHEDULERS
 from app.settings import Settings
 from tests.pages import LINKED, ROOT, named, rows
 
@@ -59,7 +59,11 @@ def listed_metrics():
 
 @pytest.mark.parametrize(
     ("heading", "schedulers"),
-    [("Without a surface", SCHEDULERS), ("With a reflecting surface", IRS_SCHEDULERS)],
+    [
+        ("Without a surface", SCHEDULERS),
+        ("Over a band", WIDEBAND_SCHEDULERS),
+        ("With a reflecting surface", IRS_SCHEDULERS),
+    ],
 )
 def test_the_algorithms_are_listed_with_their_parameters(heading, schedulers):
     listed = {}

@@ -9,7 +9,13 @@ from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origi
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, create_model
 
-from app.scheduling import IRS_SCHEDULERS, SCHEDULERS, Parameters, Scheduler
+from app.scheduling import (
+    IRS_SCHEDULERS,
+    SCHEDULERS,
+    WIDEBAND_SCHEDULERS,
+    Parameters,
+    Scheduler,
+)
 
 
 class AlgorithmChoice(BaseModel):
@@ -66,6 +72,9 @@ def _fail_fast(hint: Any) -> Any:
 
 CHOICES: Choices = {name: _choice_model(item, "") for name, item in SCHEDULERS.items()}
 IRS_CHOICES: Choices = {name: _choice_model(item, "Irs") for name, item in IRS_SCHEDULERS.items()}
+WIDEBAND_CHOICES: Choices = {
+    name: _choice_model(item, "Wideband") for name, item in WIDEBAND_SCHEDULERS.items()
+}
 
 
 def choose(choices: Choices, value: object) -> AlgorithmChoice:

@@ -10,6 +10,7 @@ from app.api.requests import (
     IrsScheduleRequest,
     ScheduleRequest,
 )
+from app.api.wideband import WidebandRequest
 
 _CHANNELS = {
     "real": [[1.0, 0.2, 0.1], [0.3, 1.0, 0.5]],
@@ -75,6 +76,19 @@ EXAMPLES: dict[type[BaseModel], dict[str, dict[str, Any]]] = {
                     part: [_CHANNELS[part], _OTHER_CHANNELS[part]] for part in ("real", "imag")
                 },
                 "gamma_db": 3,
+            },
+        },
+    },
+    WidebandRequest: {
+        "band": {
+            "summary": "Three devices over two subcarriers, each within the tolerance",
+            "value": {
+                "channels": {
+                    part: [_CHANNELS[part], _OTHER_CHANNELS[part]] for part in ("real", "imag")
+                },
+                "criterion": "each",
+                "gamma_db": 5,
+                "device_ids": ["phone", "car", "meter"],
             },
         },
     },

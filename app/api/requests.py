@@ -20,7 +20,14 @@ from pydantic import (
 from app.api.algorithms import CHOICES, IRS_CHOICES, AlgorithmChoice, Choices, algorithm_in
 from app.api.errors import invalid
 from app.api.wire import Number, Vector, complex_array
-from app.scheduling import InvalidProblemError, IrsProblem, Method, Problem, SolveSpec
+from app.scheduling import (
+    AnyProblem,
+    InvalidProblemError,
+    IrsProblem,
+    Method,
+    Problem,
+    SolveSpec,
+)
 from app.scheduling.frontier import PARTICIPATION, most_points
 from app.scheduling.irs.problem import MAX_PHASE_BITS
 from app.scheduling.problem import LARGEST
@@ -47,7 +54,7 @@ def _unit(devices: int) -> RealArray:
     return weights
 
 
-def _require_within_batch(
+def require_within_batch(
     info: ValidationInfo, count: int, what: str, devices: int, advice: str = ""
 ) -> None:
     """Raise if ``count`` schedules of so many devices are more than one answer may hold."""
@@ -75,7 +82,7 @@ Priorities = Annotated[
     ),
 ]
 
-_ALGORITHM = "Name of an algorithm, or an object with its name and parameters."
+ALGORITHM = "Name of an algorithm, or an object with its name and parameters."
 
 
 class RoundRequest(BaseModel):
@@ -121,7 +128,7 @@ class RoundRequest(BaseModel):
     )
 
     @cached_property
-    def problems(self) -> Sequence[Problem | IrsProblem]:
+    def problems(self) -> Sequence[AnyProblem]:
         """The problems stated; 422 if the fields do not agree with each other."""
         devices = self.devices
         tolerance, gamma = self._tolerance()
@@ -155,7 +162,7 @@ class RoundRequest(BaseModel):
         return self.devices * len(self.problems)
 
     @abstractmethod
-    def _state(self, stated: dict[str, Any]) -> Sequence[Problem | IrsProblem]:
+    def _state(self, stated: dict[str, Any]) -> Sequence[AnyProblem]:
         """Return the problems with these arguments and the channels."""
 
     @abstractmethod
@@ -206,14 +213,9 @@ class TolerantRequest(RoundRequest):
         raise invalid([{"loc": [name], "msg": message} for name in given or TOLERANCES[:1]])
 
 
-class PlainRequest(TolerantRequest):
-    """A request for a tolerance, without a surface."""
+class BoundedRequest(TolerantRequest):
+    """A round to schedule whose devices can have priorities, and whose best can be bounded."""
 
-    choices = CHOICES
-
-    algorithm: Annotated[AlgorithmChoice, algorithm_in(CHOICES)] = Field(
-        default=CHOICES["matching_pursuit"](name="matching_pursuit"), description=_ALGORITHM
-    )
     priorities: Priorities = None
     bound: bool = Field(
         default=False,
@@ -224,6 +226,16 @@ class PlainRequest(TolerantRequest):
         default=None,
         description=f"Milliseconds that the proof may take for each round, {BOUND_MS:g} if left "
         "out. The bound is smaller, or the same, the longer it takes.",
+    )
+
+
+class PlainRequest(BoundedRequest):
+    """A request for a tolerance, on one subcarrier and without a surface."""
+
+    choices = CHOICES
+
+    algorithm: Annotated[AlgorithmChoice, algorithm_in(CHOICES)] = Field(
+        default=CHOICES["matching_pursuit"](name="matching_pursuit"), description=ALGORITHM
     )
 
 
@@ -259,7 +271,7 @@ class BatchRequest(PlainRequest):
     @classmethod
     def _bounded(cls, channels: ComplexArray, info: ValidationInfo) -> ComplexArray:
         rounds, _, devices = channels.shape
-        _require_within_batch(info, rounds, "rounds", devices, "; split the batch")
+        require_within_batch(info, rounds, "rounds", devices, "; split the batch")
         return channels
 
     def _state(self, stated: dict[str, Any]) -> Sequence[Problem]:
@@ -284,7 +296,7 @@ class FrontierRequest(RoundRequest):
         description="Uplink channels H, antennas × devices: column k is device k."
     )
     algorithm: Annotated[AlgorithmChoice, algorithm_in(choices)] = Field(
-        default=CHOICES["dual_pursuit"](name="dual_pursuit"), description=_ALGORITHM
+        default=CHOICES["dual_pursuit"](name="dual_pursuit"), description=ALGORITHM
     )
     priorities: Priorities = None
     min_devices: Annotated[int, Field(ge=1)] = Field(
@@ -312,7 +324,7 @@ class FrontierRequest(RoundRequest):
     @classmethod
     def _bounded(cls, channels: ComplexArray, info: ValidationInfo) -> ComplexArray:
         devices = channels.shape[1]
-        _require_within_batch(info, most_points(devices), "points", devices)
+        require_within_batch(info, most_points(devices), "points", devices)
         return channels
 
     def _state(self, stated: dict[str, Any]) -> Sequence[Problem]:
@@ -340,7 +352,7 @@ class IrsScheduleRequest(TolerantRequest):
         description="Channels G to the surface, elements × devices."
     )
     algorithm: Annotated[AlgorithmChoice, algorithm_in(IRS_CHOICES)] = Field(
-        default=IRS_CHOICES["matching_pursuit"](name="matching_pursuit"), description=_ALGORITHM
+        default=IRS_CHOICES["matching_pursuit"](name="matching_pursuit"), description=ALGORITHM
     )
     phase_bits: Annotated[int, Field(ge=1, le=MAX_PHASE_BITS)] | None = Field(
         default=None,

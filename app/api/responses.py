@@ -22,7 +22,7 @@ def _leave_out_default(schema: dict[str, Any]) -> None:
     del schema["default"]
 
 
-class RoundAnswer(Answer):
+class ScheduledRound(Answer):
     """What every scheduled round has."""
 
     feasible: bool = Field(
@@ -33,6 +33,15 @@ class RoundAnswer(Answer):
         description="Their names, if device_ids was given. Null in a batch and a frontier, "
         "which return device_ids once."
     )
+    gamma: float = Field(description="γ as resolved.")
+    algorithm: dict[str, Any] = Field(description="The algorithm with all its parameters.")
+    iterations: int
+    stopped: Literal["converged", "deadline", "limit"] = Field(description="Why it ended.")
+
+
+class RoundAnswer(ScheduledRound):
+    """What a round with one receiver has."""
+
     receiver: NestedVector | PackedArray | None = Field(
         description="Receiver c, complex N, unit norm; null when nobody is active."
     )
@@ -41,14 +50,10 @@ class RoundAnswer(Answer):
     transmit_scalars: NestedVector | PackedArray = Field(
         description="ψ, complex K, zero for inactive devices."
     )
-    gamma: float = Field(description="γ as resolved.")
-    algorithm: dict[str, Any] = Field(description="The algorithm with all its parameters.")
-    iterations: int
-    stopped: Literal["converged", "deadline", "limit"] = Field(description="Why it ended.")
 
 
-class ScheduleAnswer(RoundAnswer):
-    """Who transmits, how, and through which receiver."""
+class BoundedRound(Answer):
+    """What is proven about a round."""
 
     upper_bound: int | SkipJsonSchema[None] = Field(
         default=None,
@@ -61,6 +66,10 @@ class ScheduleAnswer(RoundAnswer):
         description="Whether upper_bound proves that no schedule has more devices; given with it.",
         json_schema_extra=_leave_out_default,
     )
+
+
+class ScheduleAnswer(BoundedRound, RoundAnswer):
+    """Who transmits, how, and through which receiver."""
 
 
 class IrsScheduleAnswer(RoundAnswer):

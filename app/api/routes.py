@@ -30,6 +30,7 @@ from app.api.responses import (
 )
 from app.api.scheduling import answer, find_frontier, find_schedules
 from app.api.security import require_key
+from app.api.wideband import WidebandAnswer, WidebandRequest, wideband_answer
 from app.metrics import CONTENT_TYPE, exposition
 from app.service import Service
 from app.settings import Settings
@@ -101,10 +102,20 @@ async def schedule_irs(request: Request) -> Response:
 async def schedule_batch(request: Request) -> Response:
     """Return the schedules of many rounds that differ in their channels only.
 
-    For sweeps, and for the subcarriers of one band. Each schedule is the one that `/schedule` would
-    give.
+    For sweeps. Each schedule is the one that `/schedule` would give. For the subcarriers of one
+    band, `/schedule/wideband` finds one set for all.
     """
     return await answer(request, BatchRequest, find_schedules, batch_answer)
+
+
+@_schedules("/schedule/wideband", "Schedule one round over a band", WidebandRequest, WidebandAnswer)
+async def schedule_wideband(request: Request) -> Response:
+    """Return one active set for all subcarriers, and a receiver for each.
+
+    Every coordinate of the model is then averaged over the same devices, whichever subcarrier
+    carries it. Stateless: the same request and seed give the same schedule on any replica.
+    """
+    return await answer(request, WidebandRequest, find_schedules, wideband_answer)
 
 
 @_schedules(

@@ -62,6 +62,7 @@ class AnyProblem(Rebuilt, ABC):
     :class:`app.scheduling.kind.Kind`.
     """
 
+    gamma: float
     priorities: RealArray | None = None
 
     @property

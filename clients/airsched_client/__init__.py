@@ -28,8 +28,13 @@ from airsched_client.errors import (
     UnreachableError,
 )
 from airsched_client.frontier import Frontier
-from airsched_client.models import Algorithm, IrsSchedule, Parameter, Schedule
-from airsched_client.options import FrontierOptions, IrsOptions, ScheduleOptions
+from airsched_client.models import Algorithm, IrsSchedule, Parameter, Schedule, WidebandSchedule
+from airsched_client.options import (
+    FrontierOptions,
+    IrsOptions,
+    ScheduleOptions,
+    WidebandOptions,
+)
 
 __all__ = [
     "AirschedError",
@@ -56,5 +61,7 @@ __all__ = [
     "TooLargeError",
     "UnexpectedAnswerError",
     "UnreachableError",
+    "WidebandOptions",
+    "WidebandSchedule",
     "__version__",
 ]

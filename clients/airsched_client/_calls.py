@@ -19,8 +19,19 @@ from airsched_client.errors import (
     request_id_of,
 )
 from airsched_client.frontier import Frontier
-from airsched_client.models import Algorithm, IrsSchedule, Schedule, schedules_from
-from airsched_client.options import FrontierOptions, IrsOptions, ScheduleOptions
+from airsched_client.models import (
+    Algorithm,
+    IrsSchedule,
+    Schedule,
+    WidebandSchedule,
+    schedules_from,
+)
+from airsched_client.options import (
+    FrontierOptions,
+    IrsOptions,
+    ScheduleOptions,
+    WidebandOptions,
+)
 
 Result = TypeVar("Result")
 
@@ -119,6 +130,19 @@ def schedule_batch(
         yield _post(encoding, "/schedule/batch", {"channels": some, **fields}, read)
 
 
+def schedule_wideband(
+    encoding: Encoding, channels: ArrayLike, layout: Layout, options: WidebandOptions
+) -> Call[WidebandSchedule]:
+    """Ask for one round over a band."""
+    shapes = Shapes(layout)
+    band = shapes.complex("channels", channels, "subcarriers", "antennas", "devices")
+    others = {name: value for name, value in options.items() if name != "warm_start"}
+    body = {"channels": band, **_fields(shapes, _WIDEBAND_OPTIONS, others)}
+    if (start := options.get("warm_start")) is not None:
+        body["warm_start"] = shapes.complex("warm_start", start, "subcarriers", "antennas")
+    return _post(encoding, "/schedule/wideband", body, WidebandSchedule.from_answer)
+
+
 def frontier(
     encoding: Encoding, channels: ArrayLike, layout: Layout, options: FrontierOptions
 ) -> Call[Frontier]:
@@ -162,7 +186,7 @@ def _post(
 
 def _labelled(found: Any, request_id: str | None, timing: Mapping[str, float]) -> Any:
     """Return a result with what the answer's headers say."""
-    if isinstance(found, Schedule):
+    if isinstance(found, Schedule | WidebandSchedule):
         return replace(found, request_id=request_id, server_timing=timing)
     if isinstance(found, Frontier):
         points = tuple(_labelled(point, request_id, timing) for point in found.points)
@@ -187,6 +211,7 @@ def _server_timing(response: httpx.Response) -> dict[str, float]:
 
 _SCHEDULE_OPTIONS: frozenset[str] = ScheduleOptions.__optional_keys__
 _IRS_OPTIONS: frozenset[str] = IrsOptions.__optional_keys__
+_WIDEBAND_OPTIONS: frozenset[str] = WidebandOptions.__optional_keys__
 _FRONTIER_OPTIONS: frozenset[str] = FrontierOptions.__optional_keys__
 
 _VECTORS: dict[str, tuple[Callable[..., Any], str]] = {

@@ -17,8 +17,13 @@ from airsched_client._retry import RetryRule, failure_of
 from airsched_client._wire import Encoding, EncodingName
 from airsched_client.errors import AirschedError
 from airsched_client.frontier import Frontier
-from airsched_client.models import Algorithm, IrsSchedule, Schedule
-from airsched_client.options import FrontierOptions, IrsOptions, ScheduleOptions
+from airsched_client.models import Algorithm, IrsSchedule, Schedule, WidebandSchedule
+from airsched_client.options import (
+    FrontierOptions,
+    IrsOptions,
+    ScheduleOptions,
+    WidebandOptions,
+)
 
 
 class AsyncSchedulerClient:
@@ -125,6 +130,18 @@ class AsyncSchedulerClient:
             some = await self._send(call, timeout)
             found += some
         return tuple(found)
+
+    async def schedule_wideband(
+        self,
+        channels: ArrayLike,
+        *,
+        layout: Layout = "antennas_first",
+        timeout: float | None = None,
+        **options: Unpack[WidebandOptions],
+    ) -> WidebandSchedule:
+        """Schedule a band (F, N, K), as :meth:`SchedulerClient.schedule_wideband` does."""
+        call = _calls.schedule_wideband(self._encoding, channels, layout, options)
+        return await self._send(call, timeout)
 
     async def schedule_frontier(
         self,

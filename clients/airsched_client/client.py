@@ -16,8 +16,13 @@ from airsched_client._retry import RetryRule, failure_of
 from airsched_client._wire import Encoding, EncodingName
 from airsched_client.errors import AirschedError
 from airsched_client.frontier import Frontier
-from airsched_client.models import Algorithm, IrsSchedule, Schedule
-from airsched_client.options import FrontierOptions, IrsOptions, ScheduleOptions
+from airsched_client.models import Algorithm, IrsSchedule, Schedule, WidebandSchedule
+from airsched_client.options import (
+    FrontierOptions,
+    IrsOptions,
+    ScheduleOptions,
+    WidebandOptions,
+)
 
 
 class SchedulerClient:
@@ -212,6 +217,34 @@ class SchedulerClient:
         """
         calls = _calls.schedule_batch(self._encoding, channels, layout, options, batch_size)
         return tuple(schedule for call in calls for schedule in self._send(call, timeout))
+
+    def schedule_wideband(
+        self,
+        channels: ArrayLike,
+        *,
+        layout: Layout = "antennas_first",
+        timeout: float | None = None,
+        **options: Unpack[WidebandOptions],
+    ) -> WidebandSchedule:
+        """Schedule one round over a band: one set of devices, one receiver on every subcarrier.
+
+        Parameters
+        ----------
+        channels
+            (F, N, K) complex: matrix f is that of subcarrier f.
+        layout
+            ``devices_first`` if ``channels`` is (F, K, N).
+        options
+            As for :meth:`schedule`, with ``warm_start`` (F, N), and ``criterion``: see
+            :class:`WidebandOptions`.
+
+        Raises
+        ------
+        ValueError, AirschedError
+            As for :meth:`schedule`; :class:`NotFoundError` from a service without the route.
+        """
+        call = _calls.schedule_wideband(self._encoding, channels, layout, options)
+        return self._send(call, timeout)
 
     def schedule_frontier(
         self,

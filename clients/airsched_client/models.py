@@ -57,22 +57,7 @@ class Schedule:
     @classmethod
     def from_answer(cls, answer: Mapping[str, Any]) -> Self:
         """Build it from the service's answer; unknown fields are ignored."""
-        # These are in the answer only if they were asked for.
-        fields: dict[str, Any] = dict.fromkeys(("upper_bound", "optimal")) | dict(answer)
-        fields = {
-            name: fields[name]
-            for name in cls.__dataclass_fields__
-            if name not in ("request_id", "server_timing")
-        }
-        active = np.array(fields["active"], np.int64)
-        active.flags.writeable = False
-        fields["active"] = active
-        if fields["active_ids"] is not None:
-            fields["active_ids"] = tuple(fields["active_ids"])
-        for name in _COMPLEX & fields.keys():
-            if fields[name] is not None:
-                fields[name] = decode_complex(fields[name])
-        return cls(**fields)
+        return cls(**_fields(cls, answer))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +73,68 @@ class IrsSchedule(Schedule):
     phases: NDArray[np.complex128]
 
 
+@dataclass(frozen=True, eq=False)
+class WidebandSchedule:
+    """Who transmits, and on every subcarrier how and through which receiver.
+
+    Parameters
+    ----------
+    receivers
+        (F, N) complex, unit norm each; None when nobody is active.
+    power_factors, computation_errors
+        (F,) η and the mean squared error of every subcarrier; None when nobody is active.
+    computation_error
+        What the criterion compares with the tolerable error: their mean, or the largest.
+    transmit_scalars
+        (F, K) complex, zero for inactive devices.
+    feasible, active, active_ids, gamma, algorithm, iterations, stopped, upper_bound, optimal
+        As in :class:`Schedule`; so are ``request_id`` and ``server_timing``.
+    """
+
+    feasible: bool
+    active: NDArray[np.int64]
+    active_ids: tuple[str, ...] | None
+    receivers: NDArray[np.complex128] | None
+    power_factors: NDArray[np.float64] | None
+    computation_errors: NDArray[np.float64] | None
+    computation_error: float | None
+    transmit_scalars: NDArray[np.complex128]
+    gamma: float
+    algorithm: Mapping[str, Any]
+    iterations: int
+    stopped: Literal["converged", "deadline", "limit"]
+    upper_bound: int | None = field(default=None, kw_only=True)
+    optimal: bool | None = field(default=None, kw_only=True)
+    request_id: str | None = field(default=None, kw_only=True)
+    server_timing: Mapping[str, float] = field(default_factory=dict, kw_only=True)
+
+    @classmethod
+    def from_answer(cls, answer: Mapping[str, Any]) -> Self:
+        """Build it from the service's answer; unknown fields are ignored."""
+        return cls(**_fields(cls, answer))
+
+
+def _fields(model: type[Any], answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a schedule of this class, with read-only arrays."""
+    # These are in the answer only if they were asked for.
+    fields: dict[str, Any] = dict.fromkeys(("upper_bound", "optimal")) | dict(answer)
+    fields = {
+        name: fields[name]
+        for name in model.__dataclass_fields__
+        if name not in ("request_id", "server_timing")
+    }
+    for name, dtype in _REAL.items():
+        if fields.get(name) is not None:
+            fields[name] = np.array(fields[name], dtype)
+            fields[name].flags.writeable = False
+    if fields["active_ids"] is not None:
+        fields["active_ids"] = tuple(fields["active_ids"])
+    for name in _COMPLEX & fields.keys():
+        if fields[name] is not None:
+            fields[name] = decode_complex(fields[name])
+    return fields
+
+
 def schedules_from(
     answers: Iterable[Mapping[str, Any]], names: Sequence[str] | None
 ) -> tuple[Schedule, ...]:
@@ -98,7 +145,12 @@ def schedules_from(
     )
 
 
-_COMPLEX = {"receiver", "transmit_scalars", "phases"}
+_COMPLEX = {"receiver", "receivers", "transmit_scalars", "phases"}
+_REAL: dict[str, type[Any]] = {
+    "active": np.int64,
+    "power_factors": np.float64,
+    "computation_errors": np.float64,
+}
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ class CommonOptions(TypedDict, total=False):
     """K distinct names, returned for the active devices."""
     algorithm: str | Mapping[str, Any] | None
     """A name, or a name with parameters such as ``{"name": "dual_pursuit", "starts": 8}``
-    (default: matching pursuit; for a frontier, and only there, dual pursuit)."""
+    (default: matching pursuit; for a frontier and a band, dual pursuit)."""
     csi_error: ArrayLike | None
     """() or (K,) bound on the error of the channel estimates, ‖h_k - ĥ_k‖ (default: 0)."""
     coordination: Literal["zero_forcing", "mmse"] | None
@@ -57,6 +57,13 @@ class ScheduleOptions(RoundOptions, total=False):
     """Whether to prove how many devices any receiver can serve at most; not with priorities."""
     bound_ms: float | None
     """Milliseconds that the proof may take for each round (default: the service's)."""
+
+
+class WidebandOptions(ScheduleOptions, total=False):
+    """Options of a schedule over a band: the warm start is (F, N), the power per subcarrier."""
+
+    criterion: Literal["mean", "each"] | None
+    """What the tolerance limits: the mean of the subcarriers' errors (default), or each."""
 
 
 class FrontierOptions(CommonOptions, total=False):

@@ -13,7 +13,7 @@ from app.api.error_responses import ProblemDetail
 from app.api.errors import Cause
 from app.export_openapi import render
 from app.settings import Settings
-from tests.api.bodies import unpacked
+from tests.api.bodies import nested, unpacked
 from tests.conftest import running_service
 
 COMMITTED = Path(__file__).parents[2] / "openapi" / "openapi.json"
@@ -124,6 +124,14 @@ def test_every_example_works_when_posted(client, path, name):
         answers = [point for point in answer["points"] if len(point["active"]) > 1]
         channels = [array(body["channels"])] * len(answers)
         assert answers
+    elif path == "/schedule/wideband":
+        # Its criterion is each: every subcarrier is a schedule within the tolerance.
+        channels, receivers = array(body["channels"]), unpacked(answer["receivers"])
+        each = zip(receivers, answer["power_factors"], answer["computation_errors"], strict=True)
+        answers = [
+            answer | {"receiver": nested(c), "power_factor": factor, "computation_error": error}
+            for c, factor, error in each
+        ]
     else:
         channels, answers = [array(body["channels"])], [answer]
     for matrix, schedule in zip(channels, answers, strict=True):
