@@ -15,32 +15,39 @@ BENCHMARKS = (
 )
 """Modules of this package with a ``main``; imported when they run, for what some of them need."""
 
+COMPARED = {"routes": "compare_requests", "kernels": "compare_solves", "same": "compare_schedules"}
+"""What ``--before`` calls in :mod:`benchmarks.versions`."""
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; or same"
+    )
     parser.add_argument(
         "--profile", action="store_true", help="with routes: list where a request's time goes"
     )
     parser.add_argument(
         "--before",
         metavar="REVISION",
-        help="with routes or kernels: compare what a request or a solve takes with an earlier one",
+        help="with routes or kernels: compare what a request or a solve takes with an earlier "
+        "revision, or a folder that holds one; with same: compare schedules bit for bit",
     )
     asked = parser.parse_args()
     names = asked.names or list(BENCHMARKS)
-    if unknown := set(names) - set(BENCHMARKS):
+    if names == ["same"] and not asked.before:
+        parser.error("same compares with an earlier revision: --before REVISION")
+    if unknown := set(names) - {*BENCHMARKS, *COMPARED}:
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
     if asked.profile and names != ["routes"]:
         parser.error("--profile goes with routes alone")
-    if asked.before and names not in (["routes"], ["kernels"]):
-        parser.error("--before goes with routes alone, or with kernels alone")
+    if asked.before and (len(names) != 1 or names[0] not in COMPARED):
+        parser.error(f"--before goes with one of {', '.join(COMPARED)}")
     if asked.profile:
         import_module("benchmarks.routes").profile()
         return
     if asked.before:
-        versions = "route_versions" if names == ["routes"] else "solver_versions"
-        import_module(f"benchmarks.{versions}").compare(asked.before)
+        getattr(import_module("benchmarks.versions"), COMPARED[names[0]])(asked.before)
         return
     for name in names:
         import_module(f"benchmarks.{name}").main()

@@ -74,7 +74,7 @@ def _cells(client: httpx.Client, algorithm: str, antennas: int, devices: int) ->
                 other = pool.submit(load.post, port, "/schedule", tiny, MSGPACK, connections=1)
                 outcome = load.post(port, "/schedule", body, MSGPACK)
             rates[seconds].append(outcome.requests_per_second)
-            others[seconds].append(other.result().p95_seconds * 1e3)
+            others[seconds].append(other.result().percentile(95) * 1e3)
             solves[seconds] += [
                 solve_milliseconds(
                     client.post("/schedule", content=body, headers={"Content-Type": MSGPACK})

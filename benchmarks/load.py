@@ -1,91 +1,12 @@
-"""A small HTTP/1.1 load generator: keep-alive connections that send the same bytes over and over.
+"""Load from another process: as much as a service answers, or requests at given times."""
 
-It runs in a process of its own and does as little as it can, so that the server is what is
-measured. ``python -m benchmarks.load`` reads its work as JSON and prints the outcome as JSON.
-"""
-
-import asyncio
 import json
-import os
 import subprocess
 import sys
-import time
-from dataclasses import asdict, dataclass
-from functools import partial
-from statistics import median
-from typing import Any, cast
+from collections.abc import Sequence
 
-import uvloop
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a run saw."""
-
-    requests_per_second: float
-    median_seconds: float
-    p95_seconds: float
-    requests: int
-
-
-class _Connection(asyncio.Protocol):
-    def __init__(self, request: bytes, until: float, done: asyncio.Future[list[float]]) -> None:
-        self._request, self._until, self._done = request, until, done
-        self._buffer = b""
-        self._latencies: list[float] = []
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)
-        self._send()
-
-    def _send(self) -> None:
-        self._sent = time.perf_counter()
-        self._transport.write(self._request)
-
-    def data_received(self, data: bytes) -> None:
-        self._buffer += data
-        answer = whole_answer(self._buffer)
-        if answer is None:
-            return
-        now = time.perf_counter()
-        head, body = answer
-        if not head.startswith(b"HTTP/1.1 200"):
-            self._done.set_exception(RuntimeError(f"{head.decode()} {body[:500].decode()}"))
-            self._transport.close()
-            return
-        self._latencies.append(now - self._sent)
-        self._buffer = b""
-        if now < self._until:
-            self._send()
-        else:
-            self._transport.close()
-            self._done.set_result(self._latencies)
-
-
-async def _generate(port: int, request: bytes, connections: int, seconds: float) -> Outcome:
-    loop = asyncio.get_running_loop()
-    started = time.perf_counter()
-    finished: list[asyncio.Future[list[float]]] = [loop.create_future() for _ in range(connections)]
-    for done in finished:
-        connection = partial(_Connection, request, started + seconds, done)
-        await loop.create_connection(connection, "127.0.0.1", port)
-    latencies = [value for done in finished for value in await done]
-    latencies.sort()
-    return Outcome(
-        len(latencies) / (time.perf_counter() - started),
-        median(latencies),
-        latencies[int(0.95 * len(latencies))],
-        len(latencies),
-    )
-
-
-def whole_answer(received: bytes) -> tuple[bytes, bytes] | None:
-    """Return head and body of the answer in ``received``; None while some of it is missing."""
-    head, separator, body = received.partition(b"\r\n\r\n")
-    if not separator:
-        return None
-    length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
-    return None if len(body) < int(length) else (head, body)
+from benchmarks import generator
+from benchmarks.generator import Outcome
 
 
 def request(path: str, body: bytes, media_type: str) -> bytes:
@@ -95,29 +16,6 @@ def request(path: str, body: bytes, media_type: str) -> bytes:
         f"Accept: {media_type}\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body
-
-
-def in_a_process(module: str, work: dict[str, Any], request: bytes, seconds: float) -> Any:
-    """Run ``module`` with ``work`` and ``request`` as its input, and return what it prints.
-
-    If ``work`` has ``cores``, it runs on those.
-    """
-    result = subprocess.run(
-        [sys.executable, "-m", module],
-        input=json.dumps(work).encode() + b"\n" + request,
-        stdout=subprocess.PIPE,
-        check=True,
-        timeout=seconds + 120,
-    )
-    return json.loads(result.stdout)
-
-
-def its_input() -> tuple[dict[str, Any], bytes]:
-    """Return the work and the request that :func:`in_a_process` gave this process."""
-    work = json.loads(sys.stdin.buffer.readline())
-    if cores := work.get("cores"):
-        os.sched_setaffinity(0, cores)
-    return work, sys.stdin.buffer.read()
 
 
 def post(
@@ -130,18 +28,38 @@ def post(
     seconds: float = 2,
     cores: set[int] | None = None,
 ) -> Outcome:
-    """Post ``body`` to 127.0.0.1 from a process of its own on ``cores``, for some seconds."""
+    """Post ``body`` to 127.0.0.1 again as soon as it is answered, for some seconds."""
+    content = request(path, body, media_type)
+    return offer(port, content, None, seconds, connections=connections, cores=cores)
+
+
+def offer(
+    port: int,
+    content: bytes,
+    due: Sequence[float] | None,
+    seconds: float,
+    *,
+    connections: int,
+    statuses: Sequence[int] = (200,),
+    cores: set[int] | None = None,
+) -> Outcome:
+    """Send ``content`` to 127.0.0.1 when it is due, from a process on ``cores``.
+
+    Arguments and errors are those of :func:`benchmarks.generator.run`.
+    """
     work = {
         "port": port,
-        "connections": connections,
+        "due": due,
         "seconds": seconds,
+        "connections": connections,
+        "statuses": statuses,
         "cores": sorted(cores or ()),
     }
-    content = request(path, body, media_type)
-    return Outcome(**in_a_process("benchmarks.load", work, content, seconds))
-
-
-if __name__ == "__main__":
-    work, content = its_input()
-    outcome = uvloop.run(_generate(work["port"], content, work["connections"], work["seconds"]))
-    print(json.dumps(asdict(outcome)))
+    result = subprocess.run(
+        [sys.executable, "-m", generator.__name__],
+        input=json.dumps(work).encode() + b"\n" + content,
+        stdout=subprocess.PIPE,
+        check=True,
+        timeout=seconds + generator.DRAIN_SECONDS + 60,
+    )
+    return Outcome(**json.loads(result.stdout))

@@ -1,28 +1,24 @@
 """Ten times more requests than the service can solve: who is let in, and how the others fare.
 
 Dual pursuit with 100 starts, K = 20, N = 6. Requests come at fixed times, whether or not the
-earlier ones have been answered, from a process of its own: ``python -m benchmarks.overload`` reads
-its work as JSON and prints what it saw as JSON. The service runs on one core and this process on
-another: what sending takes is not the service's.
+earlier ones have been answered. The service runs on one core and the generator on another: what
+sending takes is not the service's.
 """
 
-import asyncio
-import json
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from statistics import median
-from typing import Any, cast
 
 import httpx
 import numpy as np
 import psutil
-import uvloop
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
 from benchmarks import load
+from benchmarks.generator import Outcome
 from benchmarks.service import MSGPACK, running_server, schedule_body
 
 SECONDS = 5.0
@@ -55,26 +51,40 @@ def main() -> None:
             rate = load.post(
                 port, "/schedule", body, MSGPACK, connections=1, seconds=4, cores=cores
             ).requests_per_second
+            content = load.request("/schedule", body, MSGPACK)
             unloaded = 0.0
             for share in (0.1, 10.0):
-                seen = _post(port, body, rate * share, cores)
-                solved, refused = seen["200"], seen["503"]
-                unloaded = unloaded or solved["p99"]
+                due = np.arange(0, SECONDS, 1 / (rate * share)).tolist()
+                seen = load.offer(
+                    port,
+                    content,
+                    due,
+                    SECONDS,
+                    connections=CONNECTIONS,
+                    statuses=(200, 503),
+                    cores=cores,
+                )
+                refused, accepted = len(seen.latencies["503"]), seen.percentile(99)
+                unloaded = unloaded or accepted
                 table.add_row(
                     str(run + 1),
                     f"{rate * share:.0f}",
                     f"{share:g}×",
-                    f"{solved['count'] / SECONDS:.0f}",
-                    f"{refused['count'] / SECONDS:.0f}",
-                    f"{solved['median']:.1f}, {solved['p99']:.1f}",
-                    f"{solved['p99'] / unloaded:.1f}",
-                    f"{refused['median']:.1f}, {refused['p99']:.1f}" if refused["count"] else "",
+                    f"{(seen.requests - refused) / SECONDS:.0f}",
+                    f"{refused / SECONDS:.0f}",
+                    _milliseconds(seen, 200),
+                    f"{accepted / unloaded:.1f}",
+                    _milliseconds(seen, 503) if refused else "",
                 )
-            ratios.append(solved["p99"] / unloaded)
+            ratios.append(accepted / unloaded)
     console = Console(width=120)
     console.print(table)
     console.print(f"accepted p99 at 10× over unloaded: median of {RUNS} runs {median(ratios):.2f}")
     _refusing(console)
+
+
+def _milliseconds(seen: Outcome, status: int) -> str:
+    return ", ".join(f"{1e3 * seen.percentile(share, status):.1f}" for share in (50, 99))
 
 
 def _refusing(console: Console) -> None:
@@ -132,76 +142,3 @@ def _loop_seconds(client: httpx.Client, pid: int, body: bytes, status: int) -> f
 def _main_thread_seconds(pid: int) -> float:
     main = next(thread for thread in psutil.Process(pid).threads() if thread.id == pid)
     return float(main.user_time + main.system_time)
-
-
-def _post(port: int, body: bytes, rate: float, cores: set[int]) -> dict[str, dict[str, float]]:
-    """Offer ``rate`` requests per second; return what :func:`_summary` says."""
-    content = load.request("/schedule", body, MSGPACK)
-    work = {"port": port, "rate": rate, "cores": sorted(cores)}
-    seen: dict[str, dict[str, float]] = load.in_a_process(
-        "benchmarks.overload", work, content, SECONDS
-    )
-    return seen
-
-
-def _summary(answers: list[tuple[int, float]]) -> dict[str, Any]:
-    """Return how many were solved and refused, and their latencies in milliseconds, by status."""
-    summary = {}
-    for wanted in (200, 503):
-        latencies = np.array([seconds * 1e3 for status, seconds in answers if status == wanted])
-        middle, high = np.percentile(latencies, (50, 99)) if latencies.size else (0.0, 0.0)
-        summary[str(wanted)] = {"count": latencies.size, "median": middle, "p99": high}
-    counted = sum(each["count"] for each in summary.values())
-    assert counted == len(answers), {status for status, _ in answers}
-    return summary
-
-
-class _Connection(asyncio.Protocol):
-    """Sends one request at a time, and puts itself back among the free ones when answered."""
-
-    def __init__(self, free: "list[_Connection]", answers: list[tuple[int, float]]) -> None:
-        self._free, self._answers = free, answers
-        self._buffer = b""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)
-        self._free.append(self)
-
-    def send(self, request: bytes) -> None:
-        self._sent = time.perf_counter()
-        self._transport.write(request)
-
-    def data_received(self, data: bytes) -> None:
-        self._buffer += data
-        head, separator, body = self._buffer.partition(b"\r\n\r\n")
-        length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
-        if separator and len(body) >= int(length):
-            self._answers.append((int(head[9:12]), time.perf_counter() - self._sent))
-            self._buffer = b""
-            self._free.append(self)
-
-
-async def _offer(port: int, request: bytes, rate: float) -> list[tuple[int, float]]:
-    loop = asyncio.get_running_loop()
-    free: list[_Connection] = []
-    answers: list[tuple[int, float]] = []
-    for _ in range(CONNECTIONS):
-        await loop.create_connection(lambda: _Connection(free, answers), "127.0.0.1", port)
-    started, sent = time.perf_counter(), 0
-    while (elapsed := time.perf_counter() - started) < SECONDS:
-        while sent < elapsed * rate:
-            if not free:
-                raise RuntimeError(f"all of {CONNECTIONS} connections wait for an answer")
-            # The one used last: the server closes those that have long been idle.
-            free.pop().send(request)
-            sent += 1
-        # Not less: uvloop counts in milliseconds, and would spin.
-        await asyncio.sleep(0.001)
-    while len(answers) < sent:
-        await asyncio.sleep(0.01)
-    return answers
-
-
-if __name__ == "__main__":
-    work, content = load.its_input()
-    print(json.dumps(_summary(uvloop.run(_offer(work["port"], content, work["rate"])))))

@@ -1,30 +1,74 @@
-"""Solves problems with the code in its folder, for :mod:`benchmarks.solver_versions`.
+"""Solves problems with the code in its folder, for :mod:`benchmarks.versions`.
 
-It reads pickled ``(algorithm, problems)`` from its input, each problem as channels, weights and γ,
-and writes ``(seconds of processor time, devices served)`` of each. It uses only what every version
-has.
+It reads pickled ``(algorithm, problems, vary)`` from its input, each problem as its fields, and
+writes ``(seconds of processor time, schedule)`` of each. It uses only what every version has.
 """
 
 import pickle
 import sys
 import time
+from typing import Any
 
-from app.scheduling import Problem, solve
+from app.scheduling import IrsProblem, Problem, schedulers_of, solve
+
+FIELDS = (
+    "channels",
+    "direct",
+    "irs_to_server",
+    "devices_to_irs",
+    "weights",
+    "gamma",
+    "power",
+    "noise_variance",
+    "priorities",
+    "phase_bits",
+)
+"""Of a problem, as far as it has them."""
+
+ANSWER = (
+    "active",
+    "receiver",
+    "power_factor",
+    "computation_error",
+    "transmit_scalars",
+    "phases",
+    "feasible",
+    "stopped",
+)
+"""Of a schedule."""
 
 
 def main() -> None:
     while True:
         try:
-            algorithm, stated = pickle.load(sys.stdin.buffer)
+            algorithm, stated, vary = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
-        found = []
-        for problem in [Problem(*each) for each in stated]:
-            begun = time.thread_time()
-            schedule = solve(problem, algorithm)
-            found.append((time.thread_time() - begun, schedule.active.size))
-        pickle.dump(found, sys.stdout.buffer)
+        solved = [
+            _solve(algorithm, each, index if vary else None) for index, each in enumerate(stated)
+        ]
+        pickle.dump(solved, sys.stdout.buffer)
         sys.stdout.buffer.flush()
+
+
+def _solve(
+    algorithm: str, fields: dict[str, Any], index: int | None
+) -> tuple[float, dict[str, Any]]:
+    problem = (IrsProblem if "direct" in fields else Problem)(**fields)
+    parameters, options = None, dict[str, Any]()
+    if index is not None:
+        variants = list(schedulers_of(problem)[algorithm].variants())
+        parameters = variants[index % len(variants)]
+        options = {
+            "polish": index % 4 >= 2,
+            "coordination": ("zero_forcing", "mmse")[index // 4 % 2],
+        }
+    begun = time.thread_time()
+    try:
+        schedule = solve(problem, algorithm, parameters, **options)
+    except Exception as error:
+        return time.thread_time() - begun, {"error": repr(error)}
+    return time.thread_time() - begun, {name: getattr(schedule, name) for name in ANSWER}
 
 
 if __name__ == "__main__":

@@ -14,10 +14,10 @@ BEFORE, NOW = "before", "now"
 def checkouts(revision: str | None) -> Iterator[dict[str, Path]]:
     """Yield the folders of the earlier revision, if there is one, and of this version, by name.
 
-    The kernels of the earlier one are compiled.
+    The kernels of the earlier one are compiled; a folder in its place is taken as it is.
     """
-    if revision is None:
-        yield {NOW: Path.cwd()}
+    if revision is None or Path(revision, "app").is_dir():
+        yield ({} if revision is None else {BEFORE: Path(revision)}) | {NOW: Path.cwd()}
         return
     with tempfile.TemporaryDirectory() as parent:
         folder = Path(parent) / BEFORE

@@ -18,16 +18,20 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import psutil
 
 from benchmarks import load
+from benchmarks.generator import Outcome, arrivals
 from benchmarks.load_test.cases import CASES, Case
-from benchmarks.load_test.generator import Outcome, run_each
-from benchmarks.load_test.report import draw, table
+from benchmarks.load_test.report import draw, percentiles, table
 from lab.service import running_command
 
 CAPACITY_SECONDS = 2.0
 CAPACITY_CONNECTIONS = 32
+CONNECTIONS = 128
+SHORTEST_SECONDS = 3.0
+"""How long a run takes at least."""
 POINTS = sum(len(case.shares) for case in CASES)
 BUSY = 0.05
 """If others use more of the machine than this share, nothing committed is overwritten."""
@@ -120,16 +124,27 @@ def _measure(
     print(f"{name}: {rate:.0f} per second, {capacity.core_rate:.0f} per core second", flush=True)
     outcomes = []
     content = load.request("/schedule", body, case.media_type)
-    rates = [share * rate for share in case.shares]
-    for share, outcome in zip(case.shares, run_each(port, content, rates, cores), strict=True):
+    for seed, share in enumerate(case.shares):
+        seconds = _seconds_for(share * rate)
+        due = arrivals(np.random.default_rng(seed), share * rate, seconds)
+        outcome = load.offer(port, content, due, seconds, connections=CONNECTIONS, cores=cores)
         outcomes.append(outcome)
-        shown = " ".join("–" if p is None else f"{1e3 * p:.3g}" for p in outcome.percentiles)
+        found = percentiles(outcome.latencies["200"])
+        shown = " ".join("–" if p is None else f"{1e3 * p:.3g}" for p in found)
         print(
             f"{done + len(outcomes)} of {POINTS}: {name} at {share:g} of capacity: "
             f"{shown} ms, generator {outcome.busy:.0%} busy",
             flush=True,
         )
     return capacity, outcomes
+
+
+def _seconds_for(rate: float) -> float:
+    """Return how long to run at ``rate``: for the 99.9th percentile, or at least for the 99th."""
+    for requests, longest in ((1100, 15.0), (110, 60.0)):
+        if requests / rate <= longest:
+            return max(SHORTEST_SECONDS, requests / rate)
+    return longest
 
 
 def _processor_seconds(process: int) -> float:

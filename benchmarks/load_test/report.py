@@ -1,14 +1,15 @@
 """The load test's table and picture."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
+from benchmarks.generator import Outcome
 from benchmarks.load_test.cases import CASES, PROBLEMS, Case
-from benchmarks.load_test.generator import PERCENTILES, Outcome
 
 if TYPE_CHECKING:
     from benchmarks.load_test.__main__ import Capacity
@@ -17,7 +18,16 @@ COLORS = ("tab:green", "tab:orange", "tab:red")
 """One per percentile."""
 
 Measured = Mapping[Case, tuple["Capacity", list[Outcome]]]
+PERCENTILES = (50.0, 99.0, 99.9)
 LEVELS = [f"{share:g} %" for share in PERCENTILES]
+
+
+def percentiles(latencies: Sequence[float]) -> list[float | None]:
+    """Return the latencies at :data:`PERCENTILES`; None beyond which no request is expected."""
+    ordered, count = sorted(latencies), len(latencies)
+    # How many lie at or below each; 99.9 % of 2000 are 1998, which floating point makes more.
+    ranks = [math.ceil(count * share / 100 - 1e-9) for share in PERCENTILES]
+    return [ordered[rank - 1] if rank < count else None for rank in ranks]
 
 
 def table(measured: Measured, note: str) -> str:
@@ -34,7 +44,9 @@ def table(measured: Measured, note: str) -> str:
     ]
     for case, (capacity, outcomes) in measured.items():
         for share, seen in zip(case.shares, outcomes, strict=True):
-            values = ("–" if p is None else _rounded(1e3 * p) for p in seen.percentiles)
+            values = (
+                "–" if p is None else _rounded(1e3 * p) for p in percentiles(seen.latencies["200"])
+            )
             lines.append(
                 f"| `{case.algorithm}` {case.devices}/{case.antennas} | {case.encoding} "
                 f"| {_rounded(capacity.rate)} | {_rounded(capacity.core_rate)} | {share:g} "
@@ -58,7 +70,7 @@ def draw(measured: Measured, path: Path) -> None:
                 found = [
                     (share, 1e3 * value)
                     for share, seen in zip(case.shares, outcomes, strict=True)
-                    if (value := seen.percentiles[place]) is not None
+                    if (value := percentiles(seen.latencies["200"])[place]) is not None
                 ]
                 if found:
                     label = f"{level}, {case.encoding}"

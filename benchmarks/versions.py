@@ -1,0 +1,261 @@
+"""An earlier version beside this one in one run: requests, solves, and whether schedules are equal.
+
+Both get the same requests or problems in turns. Times are those of the processor: they count what a
+process takes in the kernel, and not what it waits, so that other work on the machine disturbs less.
+"""
+
+import os
+import pickle
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+import numpy as np
+import psutil
+from rich.console import Console
+from rich.progress import Progress, track
+from rich.table import Table
+
+from app.scheduling import AnyProblem, Problem, Scheduler, schedulers_of
+from benchmarks import load, solver_worker
+from benchmarks.service import JSON, MSGPACK, schedule_body
+from lab.checkouts import BEFORE, NOW, checkouts
+from lab.problems import iid_problems, network_problems, random_irs_problem, random_problem
+from lab.service import Running, running_command
+
+REQUESTS = [
+    ("matching_pursuit", 6, 20, JSON),
+    ("matching_pursuit", 6, 20, MSGPACK),
+    ("matching_pursuit", 16, 100, MSGPACK),
+    ("dual_pursuit", 6, 20, MSGPACK),
+]
+REQUEST_TURNS, REQUEST_SECONDS = 10, 2.0
+
+Make = Callable[[int, int, int, float, int], list[Problem]]
+
+# algorithm, channels, antennas, devices, γ in dB, number of problems
+SOLVES: list[tuple[str, Make, int, int, float, int]] = [
+    ("matching_pursuit", iid_problems, 6, 20, 0, 200),
+    ("matching_pursuit", iid_problems, 16, 100, 0, 40),
+    ("matching_pursuit", iid_problems, 64, 1000, 3, 2),
+    *(("dual_pursuit", iid_problems, 6, 20, gamma_db, 100) for gamma_db in (-4.0, -1.0, 2.0)),
+    *(("dual_pursuit", iid_problems, 16, 100, gamma_db, 40) for gamma_db in (-4.0, -1.0, 2.0, 5.0)),
+    *(("dual_pursuit", network_problems, 16, 100, gamma_db, 40) for gamma_db in (0.0, 10.0, 20.0)),
+    ("dual_pursuit", iid_problems, 64, 1000, 3, 2),
+]
+SOLVE_TURNS, SEED = 6, 20
+
+SAME_PROBLEMS, SAME_SECONDS = 1000, 120.0
+"""Random problems per algorithm, and the time after which a slow one gets no more."""
+SAME_CHUNK = 50
+EQUAL = "equal"
+
+Solved = tuple[float, dict[str, Any]]
+Ask = Callable[..., list[Solved]]
+"""(algorithm, problems, whether to vary all options) → processor time and schedule of each."""
+
+
+@contextmanager
+def services(revision: str | None) -> Iterator[dict[str, Running]]:
+    """Run both versions as an operator starts them, or only this one."""
+    with checkouts(revision) as folders, ExitStack() as stack:
+        yield {
+            version: stack.enter_context(running_command(folder=folder, log_level="warning"))
+            for version, folder in folders.items()
+        }
+
+
+@contextmanager
+def solvers(revision: str) -> Iterator[dict[str, Ask]]:
+    """Yield what asks each version to solve problems, in a process of its own."""
+    with checkouts(revision) as folders, ExitStack() as stack:
+        yield {name: stack.enter_context(_solver(folder)) for name, folder in folders.items()}
+
+
+@contextmanager
+def _solver(folder: Path) -> Iterator[Ask]:
+    process = subprocess.Popen(
+        [sys.executable, Path(solver_worker.__file__)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder), "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    write, read = process.stdin, process.stdout
+
+    def ask(algorithm: str, problems: Sequence[AnyProblem], vary: bool = False) -> list[Solved]:
+        names = [name for name in solver_worker.FIELDS if hasattr(problems[0], name)]
+        stated = [{name: getattr(each, name) for name in names} for each in problems]
+        pickle.dump((algorithm, stated, vary), write)
+        write.flush()
+        solved: list[Solved] = pickle.load(read)
+        return solved
+
+    with process:
+        yield ask
+        write.close()
+
+
+def compare_requests(revision: str) -> None:
+    """Print the microseconds of processor time that a request costs each service."""
+    table = Table(
+        "algorithm",
+        "K / N",
+        "encoding",
+        f"{revision} [µs]",
+        "now [µs]",
+        "now over before",
+        title=f"processor time per request, {REQUEST_TURNS} turns of {REQUEST_SECONDS:g} s",
+    )
+    with services(revision) as running:
+        spent: dict[tuple[int, str], list[float]] = {}
+        cases = list(enumerate(REQUESTS))
+        turns = [(*c, version) for _ in range(REQUEST_TURNS) for c in cases for version in running]
+        for index, case, version in track(turns, "versions", transient=True):
+            process, address = running[version]
+            spent.setdefault((index, version), []).append(
+                _request_microseconds(process.pid, int(address.rsplit(":", 1)[1]), *case)
+            )
+    for index, (algorithm, antennas, devices, media_type) in cases:
+        before, now = spent[index, BEFORE], spent[index, NOW]
+        table.add_row(
+            algorithm,
+            f"{devices} / {antennas}",
+            media_type.removeprefix("application/"),
+            f"{mean(before):.0f}",
+            f"{mean(now):.0f}",
+            _ratio(now, before),
+        )
+    Console(width=120).print(table)
+
+
+def _request_microseconds(
+    pid: int, port: int, algorithm: str, antennas: int, devices: int, media_type: str
+) -> float:
+    body = schedule_body(antennas, devices, media_type, algorithm=algorithm)
+    process = psutil.Process(pid)
+    before = process.cpu_times()
+    outcome = load.post(port, "/schedule", body, media_type, seconds=REQUEST_SECONDS)
+    after = process.cpu_times()
+    seconds = float(after.user + after.system - before.user - before.system)
+    return seconds / outcome.requests * 1e6
+
+
+def compare_solves(revision: str) -> None:
+    """Print the milliseconds of a solve, and the devices served, by each version."""
+    table = Table(
+        "algorithm",
+        "channels",
+        "K / N",
+        "γ [dB]",
+        f"{revision}: ms, |S|",
+        "now: ms, |S|",
+        "before over now",
+        "|S| now − before",
+        title=f"processor time of a solve, {SOLVE_TURNS} turns",
+    )
+    with solvers(revision) as ask:
+        for algorithm, make, antennas, devices, gamma_db, count in track(
+            SOLVES, "versions", transient=True
+        ):
+            problems = make(count, antennas, devices, gamma_db, SEED)
+            times: dict[str, list[float]] = {name: [] for name in ask}
+            sizes: dict[str, np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
+            for _ in range(SOLVE_TURNS):
+                for name, solve in ask.items():
+                    solved = solve(algorithm, problems)
+                    times[name].append(1e3 * mean(seconds for seconds, _ in solved))
+                    sizes[name] = np.array([schedule["active"].size for _, schedule in solved])
+            gained = sizes[NOW] - sizes[BEFORE]
+            table.add_row(
+                algorithm,
+                make.__name__.removesuffix("_problems"),
+                f"{devices} / {antennas}",
+                f"{gamma_db:g}",
+                *(f"{mean(times[name]):.3g}, {sizes[name].mean():.2f}" for name in (BEFORE, NOW)),
+                _ratio(times[BEFORE], times[NOW]),
+                f"{gained.mean():+.3f} ± {gained.std(ddof=1) / count**0.5:.3f}",
+            )
+    Console(width=130).print(table)
+
+
+def _ratio(ones: Sequence[float], others: Sequence[float]) -> str:
+    ratios = [one / other for one, other in zip(ones, others, strict=True)]
+    return f"{mean(ratios):.3f} ± {stdev(ratios) / len(ratios) ** 0.5:.3f}"
+
+
+def compare_schedules(revision: str) -> None:
+    """Print for how many random problems both versions give the same schedule, bit for bit.
+
+    Problems go through all choices of an algorithm's parameters, with and without polishing and
+    mmse; half of those for algorithms that take priorities have them.
+    """
+    table = Table(
+        "algorithm",
+        "problems",
+        "equal",
+        "other bits",
+        "other set: larger, as large, smaller",
+        "error: before, now",
+        title=f"schedules of {revision} and of this version",
+    )
+    differences = []
+    with solvers(revision) as ask, Progress(transient=True) as progress:
+        for make, kind in ((random_problem, ""), (random_irs_problem, " with a surface")):
+            rng = np.random.default_rng(SEED)
+            for name, scheduler in schedulers_of(make(rng)).items():
+                bar = progress.add_task(name + kind, total=SAME_PROBLEMS)
+                counts: Counter[str] = Counter()
+                over = time.monotonic() + SAME_SECONDS
+                while counts.total() < SAME_PROBLEMS and time.monotonic() < over:
+                    problems = _random_problems(rng, make, scheduler)
+                    answers = [ask[version](name, problems, True) for version in (BEFORE, NOW)]
+                    for problem, (_, before), (_, now) in zip(problems, *answers, strict=True):
+                        found = _difference(before, now)
+                        counts[found] += 1
+                        if found != EQUAL:
+                            size = f"K = {problem.devices}, N = {problem.antennas}"
+                            differences.append(f"{name}{kind}, {size}: {found}")
+                    progress.update(bar, completed=counts.total())
+                progress.remove_task(bar)
+                sets = (str(counts[f"set {word}"]) for word in ("larger", "as large", "smaller"))
+                errors = (str(counts[f"error {word}"]) for word in (BEFORE, NOW))
+                row = map(str, (counts.total(), counts[EQUAL], counts["bits"]))
+                table.add_row(name + kind, *row, ", ".join(sets), ", ".join(errors))
+    console = Console(width=130)
+    console.print(table)
+    for words, count in Counter(differences).items():
+        console.print(f"{count} × {words}", highlight=False)
+
+
+def _random_problems(
+    rng: np.random.Generator, make: Callable[..., Any], scheduler: Scheduler
+) -> list[Any]:
+    problems = [make(rng, scheduler.max_devices) for _ in range(SAME_CHUNK)]
+    if scheduler.takes_priorities:
+        for index in range(0, SAME_CHUNK, 2):
+            priorities = 10 ** rng.uniform(0, 2, problems[index].devices)
+            problems[index] = replace(problems[index], priorities=priorities)
+    return problems
+
+
+def _difference(before: dict[str, Any], now: dict[str, Any]) -> str:
+    """Say in what two schedules differ, or errors."""
+    if "error" in before or "error" in now:
+        if before == now:
+            return EQUAL
+        return f"error {NOW}" if "error" in now else f"error {BEFORE}"
+    gained = now["active"].size - before["active"].size
+    if not np.array_equal(before["active"], now["active"]):
+        return f"set {'larger' if gained > 0 else 'smaller' if gained else 'as large'}"
+    pairs = ((np.asarray(before[name]), np.asarray(now[name])) for name in before)
+    return EQUAL if all(one.tobytes() == other.tobytes() for one, other in pairs) else "bits"
