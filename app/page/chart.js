@@ -68,7 +68,7 @@ export class Chart {
       }
     }
     if (recommended) drawn.push(svg("circle", { class: "recommended", cx: x(recommended[0]), cy: y(recommended[1]), r: 8 }));
-    for (const { panel, now } of lines) if (now) drawn.push(marker(panel, x(now[0]), y(now[1]), 5, "dot"));
+    for (const { panel, now } of lines) if (now) drawn.push(marker(panel, x(now[0]), y(now[1]), panel === "first" ? 6 : 4, "dot"));
     this.#root.replaceChildren(...drawn);
     this.#legend.replaceChildren(
       ...lines.map(({ panel, name, now }) => html("li", { class: panel }, `${title(name)}${now ? `: ${now[1]}` : ""}`)),

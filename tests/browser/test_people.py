@@ -120,3 +120,25 @@ def test_the_answer_is_told_to_screen_readers(visit):
     page = visit.open("second=")
     reached = f"{visit.reading('active')} devices active, error {visit.reading('error')}"
     expect(page.locator("#spoken")).to_have_text(f"Matching pursuit: {reached}")
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (390, 844)])
+def test_the_first_screen_explains_itself(browser, service_url, size):
+    width, height = size
+    viewport = {"width": width, "height": height}
+    with Visit(browser, service_url, viewport=viewport, has_touch=width < 500) as visit:
+        page = visit.open("", ("first", "second"))
+        for sign in page.locator("#key-to-signs li:visible").all():
+            box = sign.bounding_box()
+            assert box["y"] + box["height"] < height
+        page.locator("#places").focus()
+        expect(page.locator("#tip")).to_contain_text("Where the devices are")
+        page.keyboard.press("Escape")
+        expect(page.locator("#tip")).to_be_hidden()
+        # What a tap or a click tells is on the screen.
+        place = visit.device(3)
+        place.scroll_into_view_if_needed()
+        place.locator(".hit").tap() if width < 500 else place.locator(".hit").click()
+        told = page.locator("#marked")
+        expect(told).to_contain_text("Device 3, ")
+        expect(told).to_be_in_viewport(ratio=0.9)

@@ -1,0 +1,156 @@
+"""What the page says is what the service said: bounds, slow answers, missed tolerances, limits."""
+
+import httpx
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.visits import unpacked
+
+
+def optimal(visit):
+    """Return the last schedule that was asked for, solved by the algorithm that proves."""
+    asked = [sent for sent in visit.requests if sent.url.endswith("/schedule")]
+    body = {**asked[-1].post_data_json, "algorithm": "optimal", "deadline_ms": 20_000}
+    return httpx.post(f"{visit.url}/schedule", json=body, timeout=30).json()
+
+
+def test_the_bound_stands_under_every_panel(visit):
+    page = visit.open("gamma=10", ("first", "second"))
+    bounds = page.locator(".bound")
+    expect(bounds.nth(1)).not_to_be_empty()
+    best = optimal(visit)
+    assert best["optimal"]
+    for panel, index in (("first", 0), ("second", 1)):
+        reached = int(visit.reading("active", panel))
+        proven = reached == best["upper_bound"]
+        words = "no receiver serves more" if proven else f"{best['upper_bound']} could be served"
+        expect(bounds.nth(index)).to_have_text(f"Proven: {words}.")
+
+
+def test_what_is_not_proven_is_not_called_proven(visit):
+    """As the service answers for 50 devices at −1 dB: the best so far, and a bound above it."""
+    page = visit.page
+
+    def unproven(route):
+        answer = route.fetch()
+        body = answer.json()
+        if route.request.post_data_json["algorithm"]["name"] == "optimal":
+            more = len(body["active"]) + 4
+            body |= {"upper_bound": more, "optimal": False, "stopped": "deadline"}
+        route.fulfill(response=answer, json=body)
+
+    page.route("**/schedule", unproven)
+    visit.open("first=optimal&second=&devices=12")
+    count = int(visit.reading("active"))
+    expect(page.locator(".bound")).to_have_text(f"{count}, at most {count + 4}, not proven.")
+    expect(page.locator(".note")).to_have_text("Stopped after 2 s with the best so far.")
+
+
+def test_old_answers_go_while_a_slow_solve_runs(visit):
+    page = visit.open("second=&first=dual_pursuit")
+    page.wait_for_selector("#curve .frontier")
+    held, let_go = [], []
+    page.route("**/schedule", lambda route: route.continue_() if let_go else held.append(route))
+    page.locator("#new-fading").click()
+    expect(page.locator(".note")).to_contain_text("Solving for")
+    assert visit.devices() == []
+    assert visit.reading("active") == "–"
+    assert visit.reading("bound") == ""
+    assert page.locator("#curve :is(.frontier, .sample, .dot, .recommended)").count() == 0
+    first = page.locator(".note").inner_text()
+    expect(page.locator(".note")).not_to_have_text(first)
+    assert held[0].request.post_data_json["deadline_ms"] == 2000
+    let_go.append(True)
+    held[0].continue_()
+    visit.answered()
+    expect(page.locator(".note")).to_be_empty()
+    assert len(visit.devices()) == int(visit.reading("active"))
+
+
+def test_everyone_is_faint_where_the_tolerance_is_missed(visit):
+    page = visit.open("second=&first=all_devices&devices=8")
+    page.wait_for_selector("#curve .sample")
+    samples = page.locator("#curve .sample").evaluate_all(
+        "all => all.map((each) => each.classList.contains('missed'))"
+    )
+    asked = next(sent for sent in visit.requests if sent.url.endswith("/schedule/batch"))
+    answer = httpx.post(asked.url, json=asked.post_data_json).json()
+    assert samples == [not schedule["feasible"] for schedule in answer["schedules"]]
+    assert len(set(samples)) == 2
+
+
+def test_weights_and_priorities_are_sizes_and_reach_the_service(visit):
+    page = visit.open("second=&devices=13")
+    exhaustive = page.locator("#algorithm-first option[value=exhaustive]")
+    expect(exhaustive).to_be_disabled()
+    expect(exhaustive).to_contain_text("at most 12 devices")
+    visit.device(4).focus()
+    page.locator("#weight").fill("3")
+    visit.answered()
+    page.locator("#priority").fill("5")
+    visit.answered()
+    own = [sent for sent in visit.requests if sent.url.endswith("/schedule")]
+    body = next(
+        sent.post_data_json for sent in reversed(own) if "priorities" in sent.post_data_json
+    )
+    assert body["weights"] == [1, 1, 1, 1, 3, *[1] * 8]
+    assert body["priorities"] == [1, 1, 1, 1, 5, *[1] * 8]
+    answer = httpx.post(f"{visit.url}/schedule", json=body).json()
+    assert visit.devices() == answer["active"]
+    size = visit.device(4).locator(".glyph").bounding_box()["width"]
+    assert size > 1.5 * visit.device(5).locator(".glyph").bounding_box()["width"]
+    expect(page.locator("#algorithm-first option[value=random]")).to_contain_text("no priorities")
+    # Who needs more than it can get is out of reach: γ‖h‖² against φ².
+    energies = (np.abs(unpacked(body["channels"])) ** 2).sum(axis=0)
+    alone = energies * 10 ** (body["gamma_db"] / 10) >= np.array(body["weights"]) ** 2
+    assert visit.devices("never") == np.flatnonzero(~alone).tolist()
+    page.locator("#equal").click()
+    visit.answered()
+    expect(page.locator("#equal")).to_be_hidden()
+
+
+def test_a_trace_is_played_round_by_round(visit, tmp_path):
+    rng = np.random.default_rng(8)
+    trace = rng.standard_normal((4, 3, 8)) + 1j * rng.standard_normal((4, 3, 8))
+    np.save(tmp_path / "trace.npy", trace)
+    page = visit.open("gamma=-3", ("first", "second"))
+    page.locator("#open-own").click()
+    page.locator("#own-file").set_input_files(tmp_path / "trace.npy")
+    visit.answered("first", "second")
+    gamma = page.locator("#gamma").input_value()
+    page.locator("#play").click()
+    expect(page.locator("#played")).to_have_text("Mean over 3 rounds:", timeout=20_000)
+    expect(page.locator("#play")).to_have_text("Play rounds")
+    counts = []
+    for channels in trace[1:]:
+        body = {"channels": {"real": channels.real.tolist(), "imag": channels.imag.tolist()}}
+        body |= {"gamma_db": float(gamma), "algorithm": "dual_pursuit", "seed": 1}
+        counts.append(len(httpx.post(f"{visit.url}/schedule", json=body).json()["active"]))
+    told = page.locator("#means .second").inner_text()
+    assert float(told.split(": ")[1].split()[0]) == pytest.approx(np.mean(counts), rel=5e-3)
+    assert page.locator("#learning .curve").count() == 3
+
+
+@pytest.mark.parametrize("place", ["[data-panel=first]", "#tolerance"])
+def test_pictures_and_tables_can_be_saved(visit, tmp_path, place):
+    page = visit.open("second=&devices=9")
+    page.wait_for_selector("#curve .sample")
+    saved = {}
+    for kind in ("svg", "png", "csv"):
+        with page.expect_download() as download:
+            page.locator(f"{place} [data-save={kind}]").click()
+        assert download.value.suggested_filename.endswith(f".{kind}")
+        saved[kind] = tmp_path / f"saved.{kind}"
+        download.value.save_as(saved[kind])
+    assert saved["png"].read_bytes().startswith(b"\x89PNG")
+    assert saved["png"].stat().st_size > 5000
+    drawing = saved["svg"].read_text(encoding="utf-8")
+    assert "class=" not in drawing
+    assert "light-dark" not in drawing
+    rows = [line.split(",") for line in saved["csv"].read_text(encoding="utf-8").split()]
+    if place == "#tolerance":
+        assert sum(row[0] == "frontier" for row in rows) > 3
+    else:
+        states = [row[rows[0].index("state")] for row in rows[1:]]
+        assert [k for k, state in enumerate(states) if state == "active"] == visit.devices()
