@@ -57,7 +57,10 @@ class Visit:
                 if not any(known in text for known in self._expected)
             ]
             assert not unexpected, unexpected
-            origins = {"/".join(request.url.split("/")[:3]) for request in self.requests}
+            origins = {
+                "/".join(request.url.removeprefix("blob:").split("/")[:3])
+                for request in self.requests
+            }
             assert origins == {self.url}, origins
 
     def _hear(self, message: ConsoleMessage) -> None:
