@@ -22,7 +22,7 @@ demo-flower: build/flower-venv/installed-ray ## train with Flower, over the air 
 	@rm -rf build/flower
 	@build/flower-venv/bin/python -m examples.flower.compare
 
-test: .venv/installed-cifar ## run the tests, but for Flower's
+test: .venv/installed-torch ## run the tests, but for Flower's
 	@$(BIN)/pytest --numprocesses auto --dist loadfile
 
 test-lowest: $(BIN)/uv ## run the tests with the lowest versions that are allowed (10 min)
@@ -92,7 +92,7 @@ audit: .venv/bin/python ## look up known vulnerabilities of what the image insta
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
 	@$(BIN)/pip-audit --strict --require-hashes --disable-pip --requirement requirements.lock
 
-figures: .venv/installed-dev $(if $(DATA),.venv/installed-cifar) ## draw the paper's figures beside ours (SCALE=paper for its size, DATA=… to learn)
+figures: .venv/installed-dev $(if $(DATA),.venv/installed-torch) ## draw the paper's figures beside ours (SCALE=paper for its size, DATA=… to learn)
 	@$(BIN)/python -m experiments --scale $(SCALE) $(if $(DATA),--data $(DATA))
 
 openapi: .venv/installed ## write openapi/openapi.json
@@ -135,9 +135,9 @@ endef
 	$(call install_and_compile,--editable '.[tracing]' --editable './clients[federated]' --group dev)
 	@touch $@ .venv/installed .venv/installed-demo
 
-.venv/installed-cifar: .venv/installed-dev
-	@echo 'installing what learning CIFAR-10 needs into .venv'
-	$(call install,--editable './clients[cifar]')
+.venv/installed-torch: .venv/installed-dev
+	@echo 'installing what learning with torch needs into .venv'
+	$(call install,--editable './clients[torch]' --group learning)
 	@touch $@
 
 $(BIN)/uv: | .venv/bin/python

@@ -14,11 +14,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from airsched_client.client import SchedulerClient
+from airsched_client.federated.comparison import compare
 from airsched_client.federated.experiment import Experiment, Record
-from airsched_client.federated.loop import compare
 from airsched_client.federated.tasks import Task, build
 from experiments.digest import key
 from experiments.figure import Scale
+from experiments.patches import Patches
 from experiments.runner import Runner
 from lab.service import running_command
 
@@ -94,7 +95,7 @@ def train(
         running_command(log_level="warning") as (_, url),
         SchedulerClient(url) as scheduler,
     ):
-        records = compare(experiment, scheduler, folder, resume=True, task=learnt)
+        records = compare(experiment, scheduler, folder, resume=True, task=learnt).records
     return [
         {
             "policy": run.policy,
@@ -165,7 +166,7 @@ def _task(name: str, data: str | None, setting: Setting) -> Task:
         return Cifar10(Path(str(data)), samples=samples, epochs=1, width=width)
     if name == "digits":
         return build(name)
-    return build(name, Path(str(data)), int(setting["samples"]), 1)
+    return Patches(Path(str(data)), samples=int(setting["samples"]), epochs=1)
 
 
 def epochs(records: Sequence[Record]) -> dict[str, list[float | None]]:

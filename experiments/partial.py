@@ -49,7 +49,7 @@ class PartialRunner(Runner):
 
 def _by_run(folder: Path) -> list[list[Record]]:
     runs: dict[tuple[Any, ...], list[Record]] = {}
-    if (folder / "results.jsonl").exists():
+    if folder.exists():
         for record in read_records(folder):
             runs.setdefault(record.run, []).append(record)
     return list(runs.values())

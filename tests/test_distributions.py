@@ -67,7 +67,7 @@ def test_an_extra_exists_once(wheels):
     )
     assert not service & client
     assert "tracing" in service
-    assert {"federated", "cifar"} <= client
+    assert {"federated", "torch"} <= client
 
 
 def test_the_distributions_do_not_need_each_other(wheels):

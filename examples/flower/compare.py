@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = _parser().parse_args(arguments)
     # `make` forwards SIGTERM unchanged: handle it like Ctrl-C.
     signal.signal(signal.SIGTERM, _interrupt)
-    results = asked.output.resolve() / "results.jsonl"
+    results = asked.output.resolve() / "runs" / "flower.jsonl"
     if results.exists():
         print(f"{asked.output} already holds results: choose another folder", file=sys.stderr)
         return 1
@@ -56,13 +56,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     return 1
     except KeyboardInterrupt:
         return 130
-    records = read_records(results.parent)
+    records = read_records(asked.output)
     summary = markdown(summarise(records, perfect="fedavg"))
-    (results.parent / "summary.md").write_text(summary)
+    (asked.output / "summary.md").write_text(summary)
     print(summary)
     for line in _accuracy_by_round(records):
         print(line)
-    for picture in draw(records, results.parent):
+    for picture in draw(records, asked.output):
         print(f"drew {picture}")
     return 0
 
@@ -73,7 +73,7 @@ def _accuracy_by_round(records: Sequence[Record]) -> Iterator[str]:
         found: dict[int, list[float]] = {}
         for record in records:
             if record.policy == policy:
-                found.setdefault(record.round, []).append(record.accuracy)
+                found.setdefault(record.round, []).append(record.accuracy or 0.0)
         means = [f"{mean(found[number]):.3f}" for number in sorted(found)]
         yield f"accuracy by round, {policy}: {' '.join(means)}"
 

@@ -15,8 +15,8 @@ from rich.progress import Progress
 from rich.table import Table
 
 from airsched_client import SchedulerClient
+from airsched_client.federated.comparison import compare
 from airsched_client.federated.experiment import AUTO, PERFECT, Experiment, Record
-from airsched_client.federated.loop import compare
 from app.scheduling.types import RealArray
 from lab.service import running_command
 
@@ -56,7 +56,7 @@ def _row(noise_variance: float, scheduler: SchedulerClient) -> list[str]:
             folder,
             resume=True,
             on_round=lambda record: progress.advance(bar),
-        )
+        ).records
     perfect = _accuracies(records, PERFECT, None)
     fixed = {g: _accuracies(records, "dual_pursuit", g) / perfect for g in GAMMAS_DB}
     auto = _accuracies(records, AUTO, None) / perfect

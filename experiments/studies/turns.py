@@ -15,8 +15,7 @@ from rich.table import Table
 from airsched_client import SchedulerClient
 from airsched_client.federated.experiment import Experiment, Record
 from airsched_client.federated.loop import Setting
-from airsched_client.federated.partition import PartitionParameters, partition
-from airsched_client.federated.streams import Purpose, stream
+from airsched_client.federated.partition import PartitionParameters
 from airsched_client.federated.tasks.digits import Digits
 from app.scheduling.types import RealArray
 from lab.service import running_command
@@ -78,21 +77,15 @@ def _run(
     )
     task = Digits()
     setting, (run,) = Setting(experiment, task, seed), experiment.runs()
-    model = task.initial(stream(seed, Purpose.MODEL))
+    model = setting.initial()
     done: list[Record] = []
     for _ in range(ROUNDS):
         model, record = setting.round(run, model, done, scheduler)
         done.append(record)
-    parts = partition(
-        task.labels,
-        experiment.network.devices,
-        experiment.partition,
-        stream(seed, Purpose.PARTITION),
-    )
-    by_label = task.accuracy_by_label(model)
-    worst = min(float(by_label[task.labels[part]].mean()) for part in parts)
+    by_label = task.accuracy_by_label(model.parameters)
+    worst = min(float(by_label[task.labels[part]].mean()) for part in setting.parts)
     heard = len({device for record in done for device in record.active})
-    return Outcome(done[-1].accuracy, worst, heard)
+    return Outcome(done[-1].accuracy or 0.0, worst, heard)
 
 
 def _row(

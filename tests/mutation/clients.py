@@ -66,14 +66,14 @@ MUTANTS = [
         _AIR,
         (
             "each part has all of the noise",
-            "deviation = np.sqrt(noise_variance / 2)",
-            "deviation = np.sqrt(noise_variance)",
+            "np.sqrt(noise_variance / 2 / schedule.power_factor)",
+            "np.sqrt(noise_variance / schedule.power_factor)",
             f"{_AIR}::test_measured_error_is_the_services",
         ),
         (
             "devices exceed their power",
-            "np.sqrt(np.mean(updates**2, axis=1).max())",
-            "np.sqrt(np.mean(updates**2, axis=1).mean())",
+            "largest = max(largest, power / symbols.size)",
+            "largest = power / symbols.size",
             f"{_AIR}::test_power_of_what_is_sent_is_within_the_limit",
         ),
     ),
@@ -82,8 +82,8 @@ MUTANTS = [
         f"{_LOOP}::test_a_line_that_no_checkpoint_counts_is_done_again",
         (
             "unfinished rounds count",
-            "self._lines_file.read_text().splitlines()[:count]",
-            "self._lines_file.read_text().splitlines()",
+            "lines.read_text().splitlines()[:count]",
+            "lines.read_text().splitlines()",
         ),
     ),
 ]

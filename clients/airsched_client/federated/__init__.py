@@ -1,36 +1,70 @@
 """Federated learning over the air, scheduled by the service round by round.
 
-The modules follow the path of a round::
+:func:`compare` runs an :class:`Experiment`: every policy on every seed, for a number of rounds.
+You plug in a task (:class:`TorchTask` takes any torch module), a partition of its data, a source of
+channels, a policy, and what happens after a round::
 
-    channels   devices on a ring, new fading every round
-    client     the service's schedule: who transmits, how, and through which receiver
-    tasks      local training on the scheduled devices
-    air        superposition of what they send, noise, the receiver
-    loop       T rounds of it, with a checkpoint after each
-    report     the results, as a table and a picture
+    result = compare(experiment, client, task=task, channels=channels, on_round=print)
+    result.table()
+    result.plot("accuracy.png")
+    net = result.model("auto", seed=0)
 
-``python -m airsched_client.federated --help`` runs it from the command line.
+``python -m airsched_client.federated --help`` runs the built-in tasks from the command line.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from airsched_client._retry import Patience
+from airsched_client.federated.air import AirOptions
 from airsched_client.federated.channels import Channels, NetworkParameters
-from airsched_client.federated.experiment import Experiment, Record, Run
-from airsched_client.federated.loop import compare
+from airsched_client.federated.comparison import OnRound, StopRule, compare, no_progress, reached
+from airsched_client.federated.experiment import Experiment, PolicyFunction, Record, Run
+from airsched_client.federated.fading import ChannelFunction, ChannelSource, Fading
 from airsched_client.federated.partition import PartitionParameters, partition
-from airsched_client.federated.tasks import Evaluation, Task
+from airsched_client.federated.policies import zero_forcing
+from airsched_client.federated.result import DeviceSummary, Result
+from airsched_client.federated.summary import Summary
+from airsched_client.federated.tasks import Evaluation, LocalRound, Task
 from airsched_client.federated.traces import Trace
 
+if TYPE_CHECKING:
+    from airsched_client.federated.tasks.torch_task import TorchTask
+
 __all__ = [
+    "AirOptions",
+    "ChannelFunction",
+    "ChannelSource",
     "Channels",
+    "DeviceSummary",
     "Evaluation",
     "Experiment",
+    "Fading",
+    "LocalRound",
     "NetworkParameters",
+    "OnRound",
     "PartitionParameters",
     "Patience",
+    "PolicyFunction",
     "Record",
+    "Result",
     "Run",
+    "StopRule",
+    "Summary",
     "Task",
+    "TorchTask",
     "Trace",
     "compare",
+    "no_progress",
     "partition",
+    "reached",
+    "zero_forcing",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported on demand: torch is optional, and takes seconds to import.
+    if name == "TorchTask":
+        from airsched_client.federated.tasks.torch_task import TorchTask
+
+        return TorchTask
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,8 +9,8 @@ from airsched_client._retry import Patience
 from airsched_client.client import SchedulerClient
 from airsched_client.errors import AirschedError
 from airsched_client.federated.channels import NetworkParameters
+from airsched_client.federated.comparison import compare
 from airsched_client.federated.experiment import AUTO, PERFECT, Experiment, Record
-from airsched_client.federated.loop import compare
 from airsched_client.federated.partition import PartitionParameters
 from airsched_client.federated.tasks import TASKS
 from airsched_client.federated.traces import Trace
@@ -81,13 +81,13 @@ def _run(
             error = record.measured_error
             news = (
                 f"round {done:2d}  |S| {len(record.active):2d}"
-                f"  error {0.0 if error is None else error:.2g}  accuracy {record.accuracy:.3f}"
+                f"  error {0.0 if error is None else error:.2g}  accuracy {_shown(record.accuracy)}"
             )
             name = f"{record.policy}{at}, seed {record.seed}"
             finished = experiment.runs().index(record.run) * experiment.rounds + done
             progress.update(bar, description=name, completed=finished, news=news)
 
-        return compare(
+        result = compare(
             experiment,
             scheduler,
             options.output,
@@ -95,6 +95,11 @@ def _run(
             patience=patience,
             on_round=on_round,
         )
+    return result.records
+
+
+def _shown(accuracy: float | None) -> str:
+    return "overflow" if accuracy is None else f"{accuracy:.3f}"
 
 
 def _too_large(algorithm: Algorithm, network: NetworkParameters) -> str:
@@ -179,7 +184,13 @@ def _parser() -> argparse.ArgumentParser:
         f"service, or {_EVERY}",
     )
     add("--gamma-db", nargs="+", type=float, default=list(usual.gammas_db), help="tolerances γ")
-    add("--seeds", nargs="+", type=int, default=list(usual.seeds), help="seeds of all randomness")
+    add(
+        "--seeds",
+        nargs="+",
+        type=int,
+        default=list(usual.all_seeds),
+        help="seeds of all randomness",
+    )
     add("--rounds", type=int, default=usual.rounds, help="T")
     add(
         "--coherence",

@@ -1,108 +1,142 @@
-"""Results on disk, and resuming an interrupted experiment.
+"""Results on disk, and continuing an experiment.
 
-A folder holds ``experiment.json`` (the experiment), ``results.jsonl`` (one line per round) and
-``checkpoint.npz`` (how many of the lines count, and the global model after the last of them). A
-round is finished once the checkpoint counts it: the checkpoint is replaced atomically, after the
-line was written. All randomness follows from seed and round, so an experiment resumes bit for bit.
+A folder holds ``experiment.json`` (the experiment) and for every run ``runs/NAME.jsonl`` (one line
+per round) and ``runs/NAME.npz`` (how many of the lines count, and the global model after the last
+of them, with its statistics). A round is finished once the checkpoint counts it: the checkpoint is
+replaced atomically, after the line was written. All randomness follows from seed and round, so an
+experiment resumes bit for bit, and more rounds, seeds, policies or tolerances continue it.
 """
 
 import json
 import os
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from airsched_client.federated.experiment import Experiment, Record, Run
 
-Real = NDArray[np.float64]
+Real = NDArray[np.floating]
+
+_CAN_GROW = ("policies", "gammas_db", "seeds", "rounds")
+"""What may change when an experiment is continued."""
 
 
-class Results:
-    """The records of an experiment in a folder.
+class Model(NamedTuple):
+    """A global model: its parameters, and what the devices measured for it, if anything."""
+
+    parameters: Real
+    statistics: Real | None = None
+
+
+class RunFiles:
+    """The finished rounds of one run, in a folder or, without one, in memory.
 
     Parameters
     ----------
     folder
-        Created if it does not exist.
-    experiment
-        Must be the one that the folder was started with.
-    resume
-        Continue with what is there. Otherwise the folder must hold no results.
+        The folder of the experiment; None to keep nothing on disk.
     """
 
-    def __init__(self, folder: Path, experiment: Experiment, *, resume: bool = False) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path | None, run: Run) -> None:
         self.records: list[Record] = []
-        self._model: Real | None = None
-        folder.mkdir(parents=True, exist_ok=True)
-        if resume:
-            self._read(experiment)
-        elif self._lines_file.exists():
-            raise FileExistsError(
-                f"{folder} already holds results: resume them, or choose another folder"
-            )
-        self._experiment_file.write_text(json.dumps(experiment.to_json(), indent=1) + "\n")
-        # Lines that the checkpoint does not count belong to unfinished rounds.
-        lines = "".join(_line(record) for record in self.records)
-        _replace(self._lines_file, lines.encode())
+        self.model: Model | None = None
+        self._lines = self._checkpoint = None
+        if folder is not None:
+            self._lines, self._checkpoint = _files(folder, run)
+            self._lines.parent.mkdir(parents=True, exist_ok=True)
+            self._read(self._lines, self._checkpoint)
 
-    def of(self, run: Run) -> list[Record]:
-        """Return the finished rounds of a run."""
-        return [record for record in self.records if record.run == run]
-
-    def model(self) -> Real:
-        """Return the global model after the last finished round."""
-        if self._model is None:
-            raise ValueError("there is no finished round yet")
-        return self._model
-
-    def add(self, record: Record, model: Real) -> None:
-        """Save a finished round and the global model after it."""
-        with self._lines_file.open("a") as file:
-            file.write(_line(record))
+    def add(self, record: Record, model: Model) -> None:
+        """Keep a finished round and the global model after it."""
         self.records.append(record)
-        self._model = model
-        beside = self._checkpoint_file.with_suffix(".new.npz")
-        np.savez(beside, lines=len(self.records), model=model)
-        os.replace(beside, self._checkpoint_file)
-
-    def _read(self, experiment: Experiment) -> None:
-        if not self._experiment_file.exists():
+        self.model = model
+        if self._lines is None or self._checkpoint is None:
             return
-        begun, asked = json.loads(self._experiment_file.read_text()), experiment.to_json()
-        different = [name for name in asked if begun.get(name) != asked[name]]
+        with self._lines.open("a") as file:
+            file.write(_line(record))
+        beside = self._checkpoint.with_suffix(".new.npz")
+        kept: dict[str, Any] = {"lines": len(self.records), "model": model.parameters}
+        if model.statistics is not None:
+            kept["statistics"] = model.statistics
+        np.savez(beside, **kept)
+        os.replace(beside, self._checkpoint)
+
+    def _read(self, lines: Path, checkpoint: Path) -> None:
+        found: list[str] = []
+        if checkpoint.exists():
+            with np.load(checkpoint) as content:
+                count, statistics = int(content["lines"]), content.get("statistics")
+                self.model = Model(content["model"], statistics)
+            found = lines.read_text().splitlines()[:count]
+            if len(found) < count:
+                raise ValueError(f"{lines} lacks {count - len(found)} finished rounds")
+        self.records = [_record(line) for line in found]
+        # Lines that the checkpoint does not count belong to unfinished rounds.
+        _replace(lines, "".join(_line(record) for record in self.records).encode())
+
+
+def prepare(
+    folder: Path, experiment: Experiment, *, resume: bool, identity: Mapping[str, Any]
+) -> None:
+    """Begin an experiment in a folder, or check that it continues the one that is there.
+
+    Parameters
+    ----------
+    resume
+        Continue with what is there. Otherwise the folder must hold no results.
+    identity
+        What the results depend on besides the experiment: the task, its data and the channels.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "experiment.json"
+    asked = {**experiment.to_json(), "identity": dict(identity)}
+    if resume and file.exists():
+        begun = json.loads(file.read_text())
+        different = [
+            name for name in asked if name not in _CAN_GROW and begun.get(name) != asked[name]
+        ]
+        if "identity" in different:
+            before = begun.get("identity", {})
+            different.remove("identity")
+            different += [name for name in identity if before.get(name) != asked["identity"][name]]
         if different:
             raise ValueError(
-                f"{self.folder} was started with other {', '.join(different)}:"
+                f"{folder} was started with another {', '.join(different)}:"
                 " resume with the same, or choose another folder"
             )
-        if not self._checkpoint_file.exists():
-            return
-        with np.load(self._checkpoint_file) as checkpoint:
-            count, self._model = int(checkpoint["lines"]), checkpoint["model"]
-        lines = self._lines_file.read_text().splitlines()[:count]
-        if len(lines) < count:
-            raise ValueError(f"{self._lines_file} lacks {count - len(lines)} finished rounds")
-        self.records = [_record(line) for line in lines]
-
-    @property
-    def _experiment_file(self) -> Path:
-        return self.folder / "experiment.json"
-
-    @property
-    def _lines_file(self) -> Path:
-        return self.folder / "results.jsonl"
-
-    @property
-    def _checkpoint_file(self) -> Path:
-        return self.folder / "checkpoint.npz"
+    elif any((folder / "runs").glob("*.jsonl")):
+        raise FileExistsError(
+            f"{folder} already holds results: resume them, or choose another folder"
+        )
+    _replace(file, (json.dumps(asked, indent=1) + "\n").encode())
 
 
-def read_records(folder: Path) -> list[Record]:
-    """Return the records of a folder, for reports."""
-    return [_record(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+def read_records(folder: Path | str) -> list[Record]:
+    """Return the finished rounds in a folder, in the order of the experiment, for reports."""
+    folder = Path(folder)
+    files = sorted((folder / "runs").glob("*.jsonl"))
+    records = [_record(line) for file in files for line in file.read_text().splitlines()]
+    order = folder / "experiment.json"
+    if not order.exists():
+        return records
+    policies = json.loads(order.read_text())["policies"]
+    return sorted(records, key=lambda record: _position(record, policies))
+
+
+def _position(record: Record, policies: Sequence[str]) -> tuple[Any, ...]:
+    place = policies.index(record.policy) if record.policy in policies else len(policies)
+    return record.seed, place, record.gamma_db or 0.0, record.round
+
+
+def _files(folder: Path, run: Run) -> tuple[Path, Path]:
+    tolerance = "" if run.gamma_db is None else f"@{run.gamma_db:g}dB"
+    name = re.sub(r"[^\w=.,@+-]", "_", f"{run.policy}{tolerance}-seed{run.seed}")
+    return folder / "runs" / f"{name}.jsonl", folder / "runs" / f"{name}.npz"
 
 
 def _line(record: Record) -> str:

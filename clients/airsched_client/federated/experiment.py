@@ -1,17 +1,32 @@
 """What is compared: an experiment, its runs, and the record of a round."""
 
 import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from airsched_client.federated.channels import NetworkParameters
+from airsched_client.federated.air import AirOptions
+from airsched_client.federated.channels import Channels, NetworkParameters
 from airsched_client.federated.partition import PartitionParameters
+from airsched_client.models import Schedule
+from airsched_client.options import ScheduleOptions
 
 PERFECT = "perfect"
 """The policy that needs no service: all devices, no noise."""
 
 AUTO = "auto"
-"""The policy without a tolerance: the best point of the round's frontier, by the client's rule."""
+"""The policy without a tolerance: the point of the round's frontier that the service recommends."""
+
+DIGITAL = "digital"
+"""The policy without the air: every device sends in a slot of its own, without noise."""
+
+PolicyFunction = Callable[[Channels, ScheduleOptions], Schedule | None]
+"""A policy of your own: from the channels and the options of a request to a schedule.
+
+The options are ``weights``, ``power``, ``noise_variance``, ``seed`` and so on. It returns None if
+nobody can be served. :func:`airsched_client.federated.zero_forcing` makes a schedule from a set and
+a receiver.
+"""
 
 
 class Run(NamedTuple):
@@ -25,6 +40,13 @@ class Run(NamedTuple):
     def policy_name(self) -> str:
         """The name of the policy without its parameters."""
         return name_of(self.policy)
+
+
+def policy_name(policy: str | PolicyFunction) -> str:
+    """Return a policy as it is written, or the name of a function."""
+    if isinstance(policy, str):
+        return policy
+    return getattr(policy, "__name__", type(policy).__name__)
 
 
 def name_of(policy: str) -> str:
@@ -45,12 +67,13 @@ class Experiment:
         as ``matching_pursuit:delta=0.4,search=forward``. ``priorities=age`` prefers devices that
         have waited longer, ``priorities=weight`` those with more data; the service says which
         algorithms take priorities. ``auto`` takes them too, and ``participation``, the ρ of
-        :meth:`airsched_client.Frontier.best`.
+        :meth:`airsched_client.Frontier.best`. ``digital`` sends without the air. A function is a
+        policy of your own, known by its name: see :data:`PolicyFunction`.
     gammas_db
-        Tolerances γ, each with every policy but ``perfect`` and ``auto``.
+        Tolerances γ, each with every algorithm of the service; other policies need none.
     seeds
-        Seeds of network, data, fading, training and noise; with the same seed, all policies see the
-        same ones.
+        Seeds of network, data, fading, training and noise, or how many of them; with the same seed,
+        all policies see the same ones.
     rounds
         T.
     coherence
@@ -64,16 +87,18 @@ class Experiment:
         The positions of the devices, and their data.
     channels
         A trace to take the channels from, in place of the network: see
-        :mod:`airsched_client.federated.traces`. Seed s begins where seed s − 1 ends, and after its
-        last round the trace starts again.
+        :mod:`airsched_client.federated.traces`. Seed s begins where seed s − 1 ends; the trace must
+        be long enough for all seeds. With one seed, it starts again after its last round.
+    air
+        Imperfections of the air, and both quadratures: see :class:`AirOptions`.
     data, samples, epochs
         The task's data folder, number of training samples and local epochs; None for its defaults.
     """
 
     task: str = "digits"
-    policies: tuple[str, ...] = (PERFECT, "dual_pursuit", "matching_pursuit")
-    gammas_db: tuple[float, ...] = (10.0,)
-    seeds: tuple[int, ...] = (0,)
+    policies: Sequence[str | PolicyFunction] = (PERFECT, "dual_pursuit", "matching_pursuit")
+    gammas_db: Sequence[float] = (10.0,)
+    seeds: int | Sequence[int] = (0,)
     rounds: int = 10
     coherence: int = 1
     power: float = 1.0
@@ -82,21 +107,30 @@ class Experiment:
     polish: bool = False
     network: NetworkParameters = field(default_factory=NetworkParameters)
     partition: PartitionParameters = field(default_factory=PartitionParameters)
+    air: AirOptions = field(default_factory=AirOptions)
     channels: str | None = None
     data: str | None = None
     samples: int | None = None
     epochs: int | None = None
 
     def __post_init__(self) -> None:
+        seeds = range(self.seeds) if isinstance(self.seeds, int) else self.seeds
+        # As tuples, whatever sequence was given, so that experiments can be compared.
+        for name, values in (
+            ("seeds", seeds),
+            ("policies", self.policies),
+            ("gammas_db", self.gammas_db),
+        ):
+            object.__setattr__(self, name, tuple(values))
         if not (self.policies and self.gammas_db and self.seeds) or self.rounds < 1:
             raise ValueError("an experiment needs a policy, a tolerance, a seed and a round")
         if self.coherence < 1:
             raise ValueError("coherence must be at least one round")
-        if min(self.seeds) < 0:
+        if min(self.all_seeds) < 0:
             raise ValueError("seeds must be at least 0")
         if self.power <= 0 or self.noise_variance <= 0:
             raise ValueError("power and noise_variance must be positive")
-        if self.network.elements and AUTO in map(name_of, self.policies):
+        if self.network.elements and AUTO in map(name_of, self.names):
             raise ValueError(f"{AUTO} cannot tune a reflecting surface: leave out elements")
         if self.channels is not None and self.network.elements:
             raise ValueError("a trace has no reflecting surface: leave out elements")
@@ -108,18 +142,34 @@ class Experiment:
         parameters = dict(pair.partition("=")[::2] for pair in rest.split(",") if pair)
         return {"name": name, **{key: _value(text) for key, text in parameters.items()}}
 
+    @property
+    def all_seeds(self) -> tuple[int, ...]:
+        """The seeds, one by one."""
+        return tuple(self.seeds)  # type: ignore[arg-type]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The policies by name."""
+        return tuple(dict.fromkeys(map(policy_name, self.policies)))
+
+    @property
+    def functions(self) -> Mapping[str, PolicyFunction]:
+        """The policies that are functions, by name."""
+        return {policy_name(each): each for each in self.policies if not isinstance(each, str)}
+
     def runs(self) -> list[Run]:
         """Return the runs in order; a policy without a tolerance runs once per seed."""
+        without = {PERFECT, AUTO, DIGITAL, *self.functions}
         return [
             Run(policy, gamma_db, seed)
-            for seed in self.seeds
-            for policy in dict.fromkeys(self.policies)
-            for gamma_db in ((None,) if name_of(policy) in (PERFECT, AUTO) else self.gammas_db)
+            for seed in self.all_seeds
+            for policy in self.names
+            for gamma_db in ((None,) if name_of(policy) in without else self.gammas_db)
         ]
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON values, with tuples as lists."""
-        return {name: _as_json(value) for name, value in asdict(self).items()}
+        """Return it as JSON values, with tuples as lists and functions by name."""
+        return {**_as_json(asdict(self)), "policies": list(self.names)}
 
 
 @dataclass(frozen=True)
@@ -141,6 +191,9 @@ class Record:
         Of the global model after the round, on the test data.
     train_loss
         Of the same model, on training data.
+    channel_uses, energy
+        Symbols sent in the round, and the sum of what the devices sent in units of power times
+        channel uses; None for ``perfect``, 0 when nobody was active.
 
     Numbers that overflowed because of noise are None.
     """
@@ -152,9 +205,11 @@ class Record:
     active: tuple[int, ...]
     computation_error: float | None
     measured_error: float | None
-    accuracy: float
+    accuracy: float | None
     loss: float | None
     train_loss: float | None = None
+    channel_uses: int | None = None
+    energy: float | None = None
 
     @property
     def run(self) -> Run:
@@ -173,4 +228,6 @@ def _value(text: str) -> Any:
 def _as_json(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _as_json(inner) for name, inner in value.items()}
-    return [_as_json(inner) for inner in value] if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return [_as_json(inner) for inner in value]
+    return policy_name(value) if callable(value) else value

@@ -14,81 +14,28 @@ send them digitally, without noise; the server uses their weighted mean. Over th
 also set the scale s of the round, and drown the updates in noise: they are far larger.
 """
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from airsched_client._retry import Patience
 from airsched_client.client import SchedulerClient
-from airsched_client.federated.air import aggregate
+from airsched_client.federated.air import Aggregate, aggregate, digital
 from airsched_client.federated.channels import Channels
-from airsched_client.federated.checkpoint import Results
-from airsched_client.federated.experiment import AUTO, PERFECT, Experiment, Record, Run
-from airsched_client.federated.fading import Fading, NetworkFading, TraceFading
-from airsched_client.federated.partition import aggregation_weights, partition
+from airsched_client.federated.checkpoint import Model
+from airsched_client.federated.experiment import AUTO, DIGITAL, PERFECT, Experiment, Record, Run
+from airsched_client.federated.fading import ChannelSource, fading_of
+from airsched_client.federated.partition import aggregation_weights, parts_of
 from airsched_client.federated.priorities import priorities
 from airsched_client.federated.scheduling import request_schedule
-from airsched_client.federated.streams import Purpose, stream
-from airsched_client.federated.tasks import Task, build
+from airsched_client.federated.streams import Purpose, request_seed, stream
+from airsched_client.federated.tasks import HasLabels, HasStatistics, LocalRound, Task
 from airsched_client.models import IrsSchedule, Schedule
 from airsched_client.options import ScheduleOptions
 
-Real = NDArray[np.float64]
-
-
-def compare(
-    experiment: Experiment,
-    scheduler: SchedulerClient,
-    folder: Path,
-    *,
-    resume: bool = False,
-    patience: Patience | None = None,
-    task: Task | None = None,
-    on_round: Callable[[Record], None] = lambda record: None,
-) -> list[Record]:
-    """Run every policy at every tolerance and seed, and return the records of all rounds.
-
-    Parameters
-    ----------
-    folder
-        Where to write the results and a checkpoint after every round: see :mod:`.checkpoint`.
-    resume
-        Resume an interrupted call with the same experiment.
-    patience
-        How long to retry while the service is down.
-    task
-        A task to use in place of the one that the experiment names.
-    on_round
-        Called after every round that this call finishes.
-
-    Raises
-    ------
-    ServiceDownError
-        The service was down for too long. All finished rounds are in the folder.
-    """
-    task = task or build(
-        experiment.task,
-        Path(experiment.data) if experiment.data else None,
-        experiment.samples,
-        experiment.epochs,
-    )
-    results = Results(folder, experiment, resume=resume)
-    scheduler = scheduler.with_options(retries=patience or Patience())
-    for run in experiment.runs():
-        done = results.of(run)
-        if len(done) == experiment.rounds:
-            continue
-        setting = Setting(experiment, task, run.seed)
-        model = results.model() if done else task.initial(stream(run.seed, Purpose.MODEL))
-        while len(done) < experiment.rounds:
-            model, record = setting.round(run, model, done, scheduler)
-            results.add(record, model)
-            done.append(record)
-            on_round(record)
-    return results.records
+Real = NDArray[np.floating]
+Indices = NDArray[np.int64]
 
 
 class Setting:
@@ -100,87 +47,145 @@ class Setting:
         What to compare, and what to learn.
     seed
         Seed of everything random.
+    channels
+        Where the channels come from, in place of the experiment's.
     """
 
-    def __init__(self, experiment: Experiment, task: Task, seed: int) -> None:
+    def __init__(
+        self,
+        experiment: Experiment,
+        task: Task,
+        seed: int,
+        channels: ChannelSource | None = None,
+    ) -> None:
         self._experiment, self._task, self._seed = experiment, task, seed
-        self._fading = _fading(experiment, seed)
-        self._parts = partition(
-            task.labels,
-            experiment.network.devices,
+        self._fading = fading_of(
+            experiment.channels if channels is None else channels,
+            experiment.network,
+            seed,
+            rounds=-(-experiment.rounds // experiment.coherence),
+            last_seed=max(experiment.all_seeds),
+            power=experiment.power,
+            noise_variance=experiment.noise_variance,
+        )
+        given = getattr(task, "parts", None)
+        if given is None and not isinstance(task, HasLabels):
+            raise ValueError("the task has no labels to divide the data by: give it its own parts")
+        self.parts: list[Indices] = parts_of(
+            given,
+            getattr(task, "labels", None) if given is None else None,
+            self._fading.devices,
             experiment.partition,
             stream(seed, Purpose.PARTITION),
         )
-        self.weights: Real = aggregation_weights([part.size for part in self._parts])
+        self.weights: NDArray[np.float64] = aggregation_weights([part.size for part in self.parts])
+        self._amplitudes = None
+        if experiment.air.power_imbalance_db:
+            hardware = stream(seed, Purpose.HARDWARE)
+            self._amplitudes = experiment.air.amplitudes(self.weights.size, hardware)
+
+    def initial(self) -> Model:
+        """Return the initial model."""
+        return Model(self._task.initial(stream(self._seed, Purpose.MODEL)))
+
+    def channels(self, number: int) -> Channels:
+        """Return the channels of a round."""
+        return self._fading.channels(number // self._experiment.coherence)
 
     # Noise can make a model diverge until it overflows; that is a result, not an error.
     @np.errstate(over="ignore", invalid="ignore")
     def round(
+        self, run: Run, model: Model, before: Sequence[Record], scheduler: SchedulerClient | None
+    ) -> tuple[Model, Record]:
+        """Return the next global model, and the record of the round."""
+        sent = self._send(run, model.parameters, before, scheduler)
+        parameters, statistics = model
+        if sent.received is not None:
+            # In the model's own precision; the sum was formed in double.
+            parameters = (parameters + sent.received.mean).astype(parameters.dtype)
+            statistics = self._statistics(parameters, sent.active, len(before))
+        elif before:
+            # The model is as it was, and nobody has measured anything new.
+            last = before[-1]
+            found = (last.accuracy, last.loss, last.train_loss)
+            return model, self._record(run, len(before), sent, found)
+        model = Model(parameters, statistics)
+        return model, self._record(run, len(before), sent, self._evaluate(model))
+
+    def _send(
         self,
         run: Run,
-        model: Real,
+        parameters: Real,
         before: Sequence[Record],
-        scheduler: SchedulerClient,
-    ) -> tuple[Real, Record]:
-        """Return the next global model, and the record of the round."""
-        number = len(before)
-        losses = [np.inf if record.loss is None else record.loss for record in before]
-        expected = measured = None
+        scheduler: SchedulerClient | None,
+    ) -> "_Sent":
+        """Let the active devices train and send, and return what the server receives."""
+        experiment, number = self._experiment, len(before)
+        everyone = np.arange(self.weights.size)
         if run.policy == PERFECT:
-            active = np.arange(self.weights.size)
-            updates = self._train(model, active, losses, number)
-            model = model + self.weights @ updates / self.weights.sum()
-        else:
-            channels = self._fading.channels(number // self._experiment.coherence)
-            schedule = self._schedule(run, channels, before, scheduler)
-            through = channels.direct
-            if isinstance(schedule, IrsSchedule):
-                through = channels.tuned(schedule.phases)
-            active = np.zeros(0, np.int64)
-            if schedule is not None and schedule.active.size:
-                active, expected = schedule.active, schedule.computation_error
-                updates = self._train(model, active, losses, number)
-                received = aggregate(
-                    through,
-                    schedule,
-                    self.weights,
-                    updates,
-                    self._experiment.noise_variance,
-                    stream(self._seed, Purpose.AIR, number),
-                )
-                model, measured = model + received.mean, received.measured_error
-        found = self._evaluate(model, active, before)
-        return model, Record(
-            run.policy,
-            run.gamma_db,
-            run.seed,
-            number,
-            tuple(active.tolist()),
-            expected,
-            _finite(measured),
-            *found,
+            updates = self._updates(parameters, everyone, before)
+            return _Sent(everyone, None, _mean(updates, self.weights))
+        channels = self.channels(number)
+        if run.policy == DIGITAL:
+            heard = np.flatnonzero(np.abs(channels.direct).sum(axis=0) > 0)
+            received = digital(
+                channels.direct[:, heard],
+                experiment.power,
+                experiment.noise_variance,
+                self.weights[heard],
+                self._updates(parameters, heard, before),
+                experiment.air.digital_bits,
+            )
+            return _Sent(heard, None, received)
+        schedule = self._schedule(run, channels, before, scheduler)
+        if schedule is None or not schedule.active.size:
+            return _Sent(np.zeros(0, np.int64), None, None)
+        through = channels.direct
+        if isinstance(schedule, IrsSchedule):
+            through = channels.tuned(schedule.phases)
+        received = aggregate(
+            through,
+            schedule,
+            self.weights,
+            self._updates(parameters, schedule.active, before),
+            experiment.noise_variance,
+            stream(self._seed, Purpose.AIR, number),
+            options=experiment.air,
+            amplitudes=self._amplitudes,
         )
+        return _Sent(schedule.active, schedule.computation_error, received)
 
     def _schedule(
-        self, run: Run, channels: Channels, before: Sequence[Record], scheduler: SchedulerClient
+        self,
+        run: Run,
+        channels: Channels,
+        before: Sequence[Record],
+        scheduler: SchedulerClient | None,
     ) -> Schedule | None:
-        """Ask the service; None if a frontier has no point."""
+        """Ask the service, or a policy of the user's; None if nobody can be served."""
         experiment = self._experiment
-        algorithm = self._algorithm(run.policy, before)
-        rule = algorithm.pop("priorities", None)
-        automatic = run.policy_name == AUTO
-        options = ScheduleOptions(
+        common = ScheduleOptions(
             weights=self.weights,
-            priorities=None if rule is None else priorities(rule, self.weights, before),
-            algorithm=None if automatic else algorithm,
-            gamma_db=run.gamma_db,
             power=experiment.power,
             noise_variance=experiment.noise_variance,
             csi_error=experiment.network.csi_error,
             coordination=experiment.coordination,
-            polish=experiment.polish,
-            seed=run.seed * experiment.rounds + len(before),
+            seed=request_seed(run.seed, len(before)),
         )
+        if run.policy in experiment.functions:
+            return experiment.functions[run.policy](channels, common)
+        if scheduler is None:
+            raise ValueError(f"{run.policy} needs the service: pass a SchedulerClient")
+        algorithm = self._algorithm(run.policy, before)
+        rule = algorithm.pop("priorities", None)
+        automatic = run.policy_name == AUTO
+        options: ScheduleOptions = {
+            **common,
+            "priorities": None if rule is None else priorities(rule, self.weights, before),
+            "algorithm": None if automatic else algorithm,
+            "gamma_db": run.gamma_db,
+            "polish": experiment.polish,
+        }
         participation = algorithm.get("participation") if automatic else None
         return request_schedule(scheduler, channels, options, participation)
 
@@ -194,50 +199,77 @@ class Setting:
             return {"average_gains": self._fading.average_gains().tolist(), **algorithm}
         return algorithm
 
-    def _train(
-        self, model: Real, active: NDArray[np.int64], losses: Sequence[float], number: int
-    ) -> Real:
-        """Return the updates of the active devices, (|S|, D)."""
-        updates = np.empty((active.size, model.size))
-        for row, device in enumerate(active.tolist()):
-            rng = stream(self._seed, Purpose.TRAINING, number, device)
-            updates[row] = self._task.train(model, self._parts[device], losses, rng) - model
-        return updates
+    def _updates(
+        self, parameters: Real, active: Indices, before: Sequence[Record]
+    ) -> Iterator[Real]:
+        """Train the active devices one after the other, and yield their updates."""
+        losses = [np.inf if record.loss is None else record.loss for record in before]
+        for device in active.tolist():
+            local = self._local(device, len(before), losses, Purpose.TRAINING)
+            yield self._task.train(parameters, local) - parameters
 
-    def _evaluate(
-        self, model: Real, active: NDArray[np.int64], before: Sequence[Record]
-    ) -> tuple[float, float | None, float | None]:
-        """Return accuracy, loss and training loss; the active devices measure the statistics."""
-        if not active.size and before:
-            # The model is as it was, and nobody has measured anything new.
-            return before[-1].accuracy, before[-1].loss, before[-1].train_loss
-        statistics = None
-        if active.size:
-            measured = [
-                self._task.statistics(
-                    model,
-                    self._parts[device],
-                    stream(self._seed, Purpose.STATISTICS, len(before), device),
-                )
-                for device in active.tolist()
-            ]
-            statistics = np.average(measured, axis=0, weights=self.weights[active])
-        found = self._task.evaluate(model, statistics)
-        return found.accuracy, _finite(found.loss), _finite(found.train_loss)
+    def _local(
+        self, device: int, number: int, losses: Sequence[float], purpose: Purpose
+    ) -> LocalRound:
+        rng = stream(self._seed, purpose, number, device)
+        return LocalRound(device, number, self.parts[device], losses, rng)
 
+    def _statistics(self, parameters: Real, active: Indices, number: int) -> Real | None:
+        """Return the weighted mean of what the active devices measure at the new model."""
+        if not isinstance(self._task, HasStatistics):
+            return None
+        total: Real | None = None
+        for device in active.tolist():
+            local = self._local(device, number, (), Purpose.STATISTICS)
+            measured = self.weights[device] * self._task.statistics(parameters, local)
+            total = measured if total is None else total + measured
+        return None if total is None else total / self.weights[active].sum()
 
-def _fading(experiment: Experiment, seed: int) -> Fading:
-    """Return the channels of a seed; each seed plays another part of a trace."""
-    if experiment.channels is None:
-        return NetworkFading(experiment.network, seed)
-    start = seed * -(-experiment.rounds // experiment.coherence)
-    fading = TraceFading(experiment.channels, start, experiment.power, experiment.noise_variance)
-    if fading.devices != experiment.network.devices:
-        raise ValueError(
-            f"{experiment.channels} has {fading.devices} devices,"
-            f" the experiment {experiment.network.devices}"
+    def _evaluate(self, model: Model) -> tuple[float | None, float | None, float | None]:
+        """Return accuracy, loss and training loss."""
+        evaluate: Any = self._task.evaluate
+        if isinstance(self._task, HasStatistics):
+            found = evaluate(model.parameters, model.statistics)
+        else:
+            found = evaluate(model.parameters)
+        return _finite(found.accuracy), _finite(found.loss), _finite(found.train_loss)
+
+    @staticmethod
+    def _record(
+        run: Run, number: int, sent: "_Sent", found: tuple[float | None, float | None, float | None]
+    ) -> Record:
+        received = sent.received
+        accounted = run.policy != PERFECT
+        return Record(
+            run.policy,
+            run.gamma_db,
+            run.seed,
+            number,
+            tuple(sent.active.tolist()),
+            sent.expected_error,
+            None if received is None or not accounted else _finite(received.measured_error),
+            *found,
+            (0 if received is None else received.channel_uses) if accounted else None,
+            (0.0 if received is None else _finite(received.energy)) if accounted else None,
         )
-    return fading
+
+
+class _Sent(NamedTuple):
+    """Who took part in a round, the error that the schedule promised, and what was received."""
+
+    active: Indices
+    expected_error: float | None
+    received: Aggregate | None
+
+
+def _mean(updates: Iterable[Real], weights: Real) -> Aggregate:
+    """Return the weighted mean without any air."""
+    total: Real | None = None
+    for weight, update in zip(weights, updates, strict=True):
+        total = np.zeros(update.size) if total is None else total
+        total += weight * update
+    assert total is not None
+    return Aggregate(total / weights.sum(), 0.0, 1.0, 0, 0.0)
 
 
 def _finite(value: float | None) -> float | None:

@@ -16,6 +16,7 @@ replacement, in these proportions until a class runs out. With small β, a devic
 of any size, and equal devices have the service's default weights.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,6 +101,35 @@ def partition(
         pools = [pool[count:] for pool, count in zip(pools, counts, strict=True)]
         parts[device] = np.sort(np.concatenate(taken))
     return parts
+
+
+def parts_of(
+    given: Sequence[ArrayLike] | None,
+    labels: ArrayLike | None,
+    devices: int,
+    parameters: PartitionParameters,
+    rng: np.random.Generator,
+) -> list[Indices]:
+    """Return the samples of every device: those given, or else by :func:`partition`.
+
+    Raises
+    ------
+    ValueError
+        There are not K parts, or one is empty or no list of indices.
+    """
+    if given is None:
+        assert labels is not None
+        return partition(labels, devices, parameters, rng)
+    parts = [np.asarray(part) for part in given]
+    if len(parts) != devices:
+        raise ValueError(f"there are {len(parts)} parts of the data, but {devices} devices")
+    for device, part in enumerate(parts):
+        if part.ndim != 1 or not part.size or part.dtype.kind not in "iu":
+            raise ValueError(
+                f"the part of device {device} must be indices of its samples, at least one;"
+                f" it is {part.dtype} of shape {part.shape}"
+            )
+    return [part.astype(np.int64) for part in parts]
 
 
 def aggregation_weights(sizes: ArrayLike) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +60,14 @@ def draw(records: Sequence[Record], folder: Path) -> list[Path]:
     """
     tolerances = sorted({r.gamma_db for r in records if r.gamma_db is not None})
     each: list[float | None] = [*tolerances] or [None]
-    drawn = [_draw_rounds(records, gamma_db, folder) for gamma_db in each]
+    drawn = [
+        draw_rounds(
+            records,
+            gamma_db,
+            folder / ("rounds.png" if gamma_db is None else f"rounds_{gamma_db:g}db.png"),
+        )
+        for gamma_db in each
+    ]
     if len(tolerances) > 1:
         drawn.append(_draw_efficiency(summarise(records), folder))
     return drawn
@@ -79,39 +86,61 @@ def _cells(summary: Summary) -> list[str]:
     ]
 
 
-def _draw_rounds(records: Sequence[Record], gamma_db: float | None, folder: Path) -> Path:
+def draw_rounds(
+    records: Sequence[Record],
+    gamma_db: float | None,
+    file: Path,
+    x: Literal["round", "channel_uses", "energy"] = "round",
+) -> Path:
+    """Draw accuracy and |S| at one tolerance, with the policies that need none.
+
+    Parameters
+    ----------
+    x
+        What accuracy is drawn over: rounds, or channel uses or energy up to a round, the mean over
+        the seeds. ``perfect`` has neither of these and is left out.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 4.2), layout="constrained")
     left, right = figure.subplots(1, 2)
     chosen = [r for r in records if r.gamma_db in (gamma_db, None)]
+    if x != "round":
+        chosen = [r for r in chosen if getattr(r, x) is not None]
+    if not chosen:
+        raise ValueError(f"there is no run with {x} at γ = {gamma_db} dB to draw")
     devices = max(len(record.active) for record in chosen)
     for policy in dict.fromkeys(record.policy for record in chosen):
         of_policy = [record for record in chosen if record.policy == policy]
         for axes, value in ((left, _accuracy), (right, _active)):
             means, low, high = _by_round(of_policy, value)
-            rounds = np.arange(1, means.size + 1)
+            places = np.arange(1.0, means.size + 1)
+            if x != "round" and axes is left:
+                places = np.cumsum(_by_round(of_policy, lambda r: getattr(r, x))[0])
             color = color_of(policy)
             style = "--" if policy == PERFECT else "-"
             label = policy.replace("_", " ")
             # The reference in front, because lines coincide where everyone is active.
             (line,) = axes.plot(
-                rounds, means, style, color=color, label=label, zorder=2 + (policy == PERFECT)
+                places, means, style, color=color, label=label, zorder=2 + (policy == PERFECT)
             )
             if policy != PERFECT:
-                axes.fill_between(rounds, low, high, color=line.get_color(), alpha=0.12, lw=0)
+                axes.fill_between(places, low, high, color=line.get_color(), alpha=0.12, lw=0)
     for axes, name in ((left, "test accuracy"), (right, "active devices |S|")):
         axes.set(xlabel="round", ylabel=name)
-        axes.xaxis.get_major_locator().set_params(integer=True)
         axes.grid(alpha=0.3)
+    if x == "round":
+        left.xaxis.get_major_locator().set_params(integer=True)
+    else:
+        left.set(xlabel=x.replace("_", " "), xscale="log")
+    right.xaxis.get_major_locator().set_params(integer=True)
     right.yaxis.get_major_locator().set_params(integer=True)
     right.set_ylim(0, 1.06 * devices)
     seeds = len({record.seed for record in chosen})
     at = "" if gamma_db is None else f"γ = {gamma_db:g} dB, "
     figure.suptitle(f"{at}mean of {seeds} seed{'s'[: seeds != 1]}, standard error shaded")
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=6)
-    name = "rounds.png" if gamma_db is None else f"rounds_{gamma_db:g}db.png"
-    return _save(figure, folder / name)
+    return _save(figure, file)
 
 
 def _draw_efficiency(summaries: Sequence[Summary], folder: Path) -> Path:
@@ -159,7 +188,7 @@ def _save(figure: Any, file: Path) -> Path:
 
 
 def _accuracy(record: Record) -> float:
-    return record.accuracy
+    return np.nan if record.accuracy is None else record.accuracy
 
 
 def _active(record: Record) -> float:

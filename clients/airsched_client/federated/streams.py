@@ -15,6 +15,16 @@ class Purpose(IntEnum):
     TRAINING = 4
     AIR = 5
     STATISTICS = 6
+    HARDWARE = 7
+
+
+REQUEST_SEEDS = 1_000_000
+"""Seeds of the service's own randomness that belong to one seed of ours: one per round."""
+
+
+def request_seed(seed: int, number: int) -> int:
+    """Return the seed to send with the request of a round."""
+    return seed * REQUEST_SEEDS + number
 
 
 def stream(seed: int, purpose: Purpose, *numbers: int) -> np.random.Generator:

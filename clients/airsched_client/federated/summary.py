@@ -61,8 +61,11 @@ def summarise(records: Sequence[Record], perfect: str = PERFECT) -> list[Summary
     perfect
         The policy in the role of ``perfect``.
     """
-    last = max((record.round for record in records), default=0)
-    final = {record.run: record for record in records if record.round == last}
+    # A run that a stop rule ended has fewer rounds; its last one counts.
+    final: dict[Run, Record] = {}
+    for record in records:
+        if record.run not in final or record.round > final[record.run].round:
+            final[record.run] = record
     reference = first_scheduled(records, perfect)
     summaries = []
     for policy, gamma_db in dict.fromkeys((run.policy, run.gamma_db) for run in final):
@@ -71,12 +74,12 @@ def summarise(records: Sequence[Record], perfect: str = PERFECT) -> list[Summary
         losses = [end.loss for end in ends if end.loss is not None]
         errors = [r.measured_error for r in rounds if r.measured_error is not None]
         ratios = [
-            end.accuracy / best.accuracy
+            _value(end) / _value(best)
             for end in ends
             if (best := final.get(end.run._replace(policy=perfect, gamma_db=None)))
         ]
         differences = [
-            end.accuracy - other.accuracy
+            _value(end) - _value(other)
             for end in ends
             if policy not in (perfect, reference)
             and (other := _counterpart(end.run, reference, final))
@@ -86,7 +89,7 @@ def summarise(records: Sequence[Record], perfect: str = PERFECT) -> list[Summary
                 policy,
                 gamma_db,
                 len(ends),
-                mean_of([end.accuracy for end in ends]),
+                mean_of([_value(end) for end in ends]),
                 float(np.mean(losses)) if len(losses) == len(ends) else None,
                 float(np.mean([len(record.active) for record in rounds])),
                 float(np.median(errors)) if errors else None,
@@ -105,12 +108,17 @@ def first_scheduled(records: Sequence[Record], perfect: str = PERFECT) -> str | 
 def _counterpart(run: Run, policy: str | None, final: Mapping[Run, Record]) -> Record | None:
     """Return the last round of ``policy`` on the same seed at the same tolerance.
 
-    For a run without a tolerance, it is the one tolerance that ``policy`` ran at, if it is one.
+    Where only one of them has a tolerance, the other is the one run of that seed, if it is one.
     """
     found = [
         end
         for other, end in final.items()
         if (other.policy, other.seed) == (policy, run.seed)
-        and (run.gamma_db is None or run.gamma_db == other.gamma_db)
+        and (run.gamma_db is None or other.gamma_db in (None, run.gamma_db))
     ]
     return found[0] if len(found) == 1 else None
+
+
+def _value(record: Record) -> float:
+    """Return the accuracy, NaN if it overflowed."""
+    return np.nan if record.accuracy is None else record.accuracy

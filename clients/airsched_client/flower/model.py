@@ -6,7 +6,7 @@ import numpy as np
 from flwr.app import Array, ArrayRecord
 from numpy.typing import NDArray
 
-Real = NDArray[np.float64]
+Real = NDArray[np.floating]
 OverTheAir = Callable[[str, NDArray[np.generic]], bool]
 """Says of a name and an array whether the array goes over the air."""
 

@@ -196,7 +196,7 @@ class OverTheAirFedAvg(FedAvg):
 
     def _updates(
         self, current: _Round, contents: dict[int, RecordDict]
-    ) -> dict[int, NDArray[np.float64]]:
+    ) -> dict[int, NDArray[np.floating]]:
         """Return the updates of the scheduled devices that have one, by device."""
         updates = {}
         for k in current.active:

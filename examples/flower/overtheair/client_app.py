@@ -5,6 +5,7 @@ from flwr.app import Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 from numpy.typing import NDArray
 
+from airsched_client.federated import LocalRound
 from airsched_client.federated.streams import Purpose, stream
 from airsched_client.flower import report_device
 
@@ -35,7 +36,8 @@ def train(message: Message, context: Context) -> Message:
     number = int(message.content["config"]["server-round"]) - 1
     random = stream(int(context.run_config["seed"]), Purpose.TRAINING, number, _number(context))
     mine = samples(context)
-    trained = task().train(to_vector(message.content["arrays"]), mine, [], random)
+    local = LocalRound(_number(context), number, mine, [], random)
+    trained = task().train(to_vector(message.content["arrays"]), local)
     metrics = MetricRecord({"num-examples": mine.size})
     return Message(RecordDict({"arrays": to_record(trained), "metrics": metrics}), reply_to=message)
 

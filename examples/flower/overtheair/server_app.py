@@ -11,7 +11,7 @@ from flwr.serverapp.strategy import FedAvg, Result
 
 from airsched_client import SchedulerClient
 from airsched_client.federated.channels import NetworkParameters
-from airsched_client.federated.streams import Purpose, stream
+from airsched_client.federated.streams import Purpose, request_seed, stream
 from airsched_client.flower import (
     ChannelSource,
     NetworkSource,
@@ -58,7 +58,7 @@ def _strategy(policy: str, scheduler: SchedulerClient, config: Mapping[str, Any]
         schedule={
             "algorithm": None if policy == _AUTO else policy,
             "gamma_db": None if policy == _AUTO else float(config["gamma-db"]),
-            "seed": seed * int(config["num-server-rounds"]),
+            "seed": request_seed(seed, 0),
         },
         seed=seed,
         **everyone,

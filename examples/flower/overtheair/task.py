@@ -31,7 +31,7 @@ def parts(devices: int, seed: int) -> list[NDArray[np.int64]]:
     return partition(task().labels, devices, PartitionParameters(), random)
 
 
-def to_record(model: NDArray[np.float64]) -> ArrayRecord:
+def to_record(model: NDArray[np.floating]) -> ArrayRecord:
     """Return a model as Flower holds it."""
     ends = np.cumsum([np.prod(shape) for shape in _SHAPES.values()])
     layers = zip(_SHAPES.items(), np.split(model, ends[:-1]), strict=True)

@@ -13,14 +13,9 @@ from tests.client.federated.test_tasks import batches
 
 torch = pytest.importorskip("torch", reason="torch comes with the cifar extra")
 
-from airsched_client.federated.tasks import build  # noqa: E402
-from airsched_client.federated.tasks.cifar10 import (  # noqa: E402
-    Cifar10,
-    _load,
-    _network,
-    _to_vector,
-    learning_rate,
-)
+from airsched_client.federated.checkpoint import Model  # noqa: E402
+from airsched_client.federated.tasks import LocalRound, build  # noqa: E402
+from airsched_client.federated.tasks.cifar10 import Cifar10, network, rate_after  # noqa: E402
 from airsched_client.federated.tasks.cifar10_data import read  # noqa: E402
 
 # Two threads wait for each other where other processes run.
@@ -33,35 +28,33 @@ def task(tmp_path):
     return build("cifar10", tmp_path, epochs=1)
 
 
+PLAIN = (np.zeros((1, 3, 1, 1)), np.ones((1, 3, 1, 1)))
+
+
 def test_layers_are_the_papers():
-    network = _network()
-    convolutions = [layer for layer in network if isinstance(layer, torch.nn.Conv2d)]
+    made = network(*PLAIN)
+    convolutions = [layer for layer in made if isinstance(layer, torch.nn.Conv2d)]
     assert [layer.out_channels for layer in convolutions] == [32, 32, 64, 64, 128, 128, 256, 256]
     assert {layer.kernel_size for layer in convolutions} == {(3, 3)}
-    dense = [layer for layer in network if isinstance(layer, torch.nn.Linear)]
+    dense = [layer for layer in made if isinstance(layer, torch.nn.Linear)]
     assert [layer.out_features for layer in dense] == [512, 10]
-    assert [layer.p for layer in network if isinstance(layer, torch.nn.Dropout)] == [0.5]
-    assert network(torch.zeros(2, 3, 32, 32)).shape == (2, 10)
+    assert [layer.p for layer in made if isinstance(layer, torch.nn.Dropout)] == [0.5]
+    assert made(torch.zeros(2, 3, 32, 32)).shape == (2, 10)
 
 
 def test_a_narrower_network_has_a_share_of_the_filters():
-    network = _network(0.5)
-    convolutions = [layer for layer in network if isinstance(layer, torch.nn.Conv2d)]
+    made = network(*PLAIN, 0.5)
+    convolutions = [layer for layer in made if isinstance(layer, torch.nn.Conv2d)]
     assert [layer.out_channels for layer in convolutions] == [16, 16, 32, 32, 64, 64, 128, 128]
-    assert network(torch.zeros(2, 3, 32, 32)).shape == (2, 10)
+    assert made(torch.zeros(2, 3, 32, 32)).shape == (2, 10)
 
 
-def test_vector_holds_the_parameters_and_nothing_else():
-    one, other = _network(), _network()
-    one.train()(torch.randn(16, 3, 32, 32))
-    vector = _to_vector(one)
-    assert vector.size == sum(parameter.numel() for parameter in one.parameters())
-    _load(other, vector)
-    images = torch.randn(4, 3, 32, 32)
-    for layer in one:
-        if isinstance(layer, torch.nn.BatchNorm2d):
-            layer.reset_running_stats()
-    torch.testing.assert_close(one.eval()(images), other.eval()(images))
+def test_vector_holds_the_parameters_and_nothing_else(task):
+    vector = task.initial(np.random.default_rng(0))
+    made = task.module(vector)
+    assert vector.size == sum(parameter.numel() for parameter in made.parameters())
+    flat = torch.cat([parameter.detach().flatten() for parameter in made.parameters()])
+    np.testing.assert_array_equal(flat, vector)
 
 
 def test_statistics_of_two_devices_are_those_of_their_images_together(tmp_path):
@@ -70,16 +63,14 @@ def test_statistics_of_two_devices_are_those_of_their_images_together(tmp_path):
     rng = np.random.default_rng(0)
     model = task.initial(rng)
     devices = (np.arange(10), np.arange(10, 40))
-    found = [task.statistics(model, samples, rng) for samples in devices]
-    task.evaluate(model, np.average(found, axis=0, weights=[10, 30]))
+    found = [task.statistics(model, LocalRound(0, 0, samples, (), rng)) for samples in devices]
+    made = task.module(model, np.average(found, axis=0, weights=[10, 30]))
     # The first layer by hand, on the images of both.
-    network = _network()
-    _load(network, model)
     images = read(tmp_path).images / 1.0
     centre, spread = (f(axis=(0, 2, 3), keepdims=True) for f in (images.mean, images.std))
     with torch.no_grad():
-        values = network[0](torch.from_numpy((images - centre) / spread).float()).numpy()
-    layer = task._network[1]
+        values = made[1](torch.from_numpy((images - centre) / spread).float()).numpy()
+    layer = made[2]
     np.testing.assert_allclose(layer.running_mean, values.mean(axis=(0, 2, 3)), atol=1e-4)
     np.testing.assert_allclose(layer.running_var, values.var(axis=(0, 2, 3)), rtol=1e-3)
 
@@ -108,23 +99,24 @@ def learning(tmp_path):
 
 def test_statistics_belong_to_the_mean_of_the_weights(learning):
     task, setting = learning
-    model, done = task.initial(np.random.default_rng(0)), []
+    model, done = Model(task.initial(np.random.default_rng(0))), []
     for _ in range(3):
         model, record = setting.round(Run(PERFECT, None, 1), model, done, None)
         done.append(record)
     # Estimated anew as torch does, over batches of all training images.
-    network = _network(0.125)
-    _load(network, model)
-    for layer in network:
+    made = task.module(model.parameters)
+    for layer in made:
         if isinstance(layer, torch.nn.BatchNorm2d):
             layer.momentum = None
     order = torch.randperm(500, generator=torch.Generator().manual_seed(0))
+    images, _ = task._train.batch(np.arange(500))
+    test_images, test_targets = task._test.batch(np.arange(len(task._test)))
     with torch.no_grad():
         for batch in order.split(100):
-            network.train()(task._normalised(task._images[batch]))
-        logits = network.eval()(task._normalised(task._test_images))
-    right = (logits.argmax(1) == task._test_targets).double().mean()
-    loss = torch.nn.functional.cross_entropy(logits, task._test_targets)
+            made.train()(images[batch])
+        logits = made.eval()(test_images)
+    right = (logits.argmax(1) == test_targets).double().mean()
+    loss = torch.nn.functional.cross_entropy(logits, test_targets)
     assert record.accuracy == pytest.approx(float(right), abs=0.01)
     assert record.loss == pytest.approx(float(loss), abs=0.02)
     # It has learnt, or it would not matter how it is evaluated.
@@ -135,8 +127,8 @@ def test_the_scale_of_the_air_is_that_of_the_parameters(learning, service_url, m
     task, _ = learning
     sent = []
 
-    def listening(channels, schedule, weights, updates, noise_variance, rng):
-        received = aggregate(channels, schedule, weights, updates, noise_variance, rng)
+    def listening(channels, schedule, *rest, **options):
+        received = aggregate(channels, schedule, *rest, **options)
         sent.append((schedule.active, received.scale))
         return received
 
@@ -149,17 +141,16 @@ def test_the_scale_of_the_air_is_that_of_the_parameters(learning, service_url, m
     setting = loop.Setting(experiment, task, 1)
     start = task.initial(np.random.default_rng(0))
     with SchedulerClient(service_url) as scheduler:
-        setting.round(run, start, [], scheduler)
+        setting.round(run, Model(start), [], scheduler)
     ((active, scale),) = sent
-    network = _network(0.125)
     sizes = []
     for device in active.tolist():
         rng = np.random.default_rng([1, 4, 0, device])
-        trained = task.train(start, setting._parts[device], [], rng)
-        _load(network, trained)
-        after = [parameter.detach().double().numpy() for parameter in network.parameters()]
-        _load(network, start)
-        before = [parameter.detach().double().numpy() for parameter in network.parameters()]
+        trained = task.train(start, LocalRound(device, 0, setting.parts[device], (), rng))
+        after, before = (
+            [parameter.detach().double().numpy() for parameter in task.module(each).parameters()]
+            for each in (trained, start)
+        )
         moved = [np.ravel(x - y) for x, y in zip(after, before, strict=True)]
         sizes.append(np.sqrt(np.mean(np.concatenate(moved) ** 2)))
     assert scale == pytest.approx(max(sizes), rel=1e-5)
@@ -170,7 +161,7 @@ def test_training_repeats_itself_and_learns(task):
     samples = np.arange(40)
 
     def train(seed):
-        return task.train(start, samples, [], np.random.default_rng(seed))
+        return task.train(start, LocalRound(0, 0, samples, [], np.random.default_rng(seed)))
 
     np.testing.assert_array_equal(train(1), train(1))
     assert not np.array_equal(train(1), train(2))
@@ -187,14 +178,14 @@ def test_evaluation_is_cross_entropy_on_the_first_images(tmp_path):
     model = task.initial(np.random.default_rng(0))
     found = task.evaluate(model)
     data = read(tmp_path)
-    network = _network()
-    _load(network, model)
+    made = task.module(model)
+    made[0] = torch.nn.Identity()
     centre = data.images.mean(axis=(0, 2, 3), keepdims=True)
     spread = data.images.std(axis=(0, 2, 3), keepdims=True)
 
     def loss(images, labels):
         with torch.no_grad():
-            logits = network.eval()(torch.from_numpy((images[:5] - centre) / spread).float())
+            logits = made.eval()(torch.from_numpy((images[:5] - centre) / spread).float())
         chances = torch.softmax(logits.double(), 1).numpy()
         return -np.mean(np.log(chances[np.arange(5), labels[:5]]))
 
@@ -203,10 +194,10 @@ def test_evaluation_is_cross_entropy_on_the_first_images(tmp_path):
 
 
 def test_rate_is_halved_on_a_plateau():
-    assert learning_rate([], 0.005, 2) == 0.005
-    assert learning_rate([3.0, 2.0, 1.0], 0.005, 2) == 0.005
-    assert learning_rate([3.0, 3.5], 0.005, 2) == 0.005
-    assert learning_rate([3.0, 3.5, 3.1], 0.005, 2) == 0.0025
-    assert learning_rate([3.0, 3.5, 2.9, 3.0], 0.005, 2) == 0.005
-    assert learning_rate([3.0] * 5, 0.005, 2) == 0.00125
-    assert learning_rate([float("inf"), 1.0], 0.005, 1) == 0.0025
+    assert rate_after([], 0.005, 2) == 0.005
+    assert rate_after([3.0, 2.0, 1.0], 0.005, 2) == 0.005
+    assert rate_after([3.0, 3.5], 0.005, 2) == 0.005
+    assert rate_after([3.0, 3.5, 3.1], 0.005, 2) == 0.0025
+    assert rate_after([3.0, 3.5, 2.9, 3.0], 0.005, 2) == 0.005
+    assert rate_after([3.0] * 5, 0.005, 2) == 0.00125
+    assert rate_after([float("inf"), 1.0], 0.005, 1) == 0.0025

@@ -10,10 +10,15 @@ import tarfile
 import numpy as np
 import pytest
 
-from airsched_client.federated.tasks import TASKS, build
-from airsched_client.federated.tasks.cifar10_data import convert, read
+from airsched_client.federated.tasks import TASKS, LocalRound, build
+from airsched_client.federated.tasks.cifar10_data import read
 from airsched_client.federated.tasks.digits import Digits
 from airsched_client.federated.tasks.regression import Regression
+from experiments.cifar10_convert import convert
+
+
+def train(task, model, samples, rng):
+    return task.train(model, LocalRound(0, 0, samples, [], rng))
 
 
 def test_regression_solves_each_devices_least_squares():
@@ -23,10 +28,10 @@ def test_regression_solves_each_devices_least_squares():
     inputs, outputs = task._inputs[samples], task._outputs[samples]
     expected = np.linalg.solve(inputs.T @ inputs, inputs.T @ outputs)
     for start in (task.initial(rng), rng.standard_normal(6)):
-        np.testing.assert_allclose(task.train(start, samples, [], rng), expected)
+        np.testing.assert_allclose(train(task, start, samples, rng), expected)
     # With two samples for six unknowns it fits them, and moves no further than it must.
     start = rng.standard_normal(6)
-    few = task.train(start, samples[:2], [], rng)
+    few = train(task, start, samples[:2], rng)
     np.testing.assert_allclose(inputs[:2] @ few, outputs[:2])
     assert np.linalg.matrix_rank(np.vstack([inputs[:2], few - start])) == 2
 
@@ -34,7 +39,7 @@ def test_regression_solves_each_devices_least_squares():
 def test_regression_accuracy_is_the_variance_explained():
     task = Regression(samples=4000, features=6, noise=0.5)
     rng = np.random.default_rng(0)
-    best = task.train(task.initial(rng), np.arange(4000), [], rng)
+    best = train(task, task.initial(rng), np.arange(4000), rng)
     found = task.evaluate(best)
     assert found.loss == pytest.approx(0.25, rel=0.1)
     assert found.accuracy == pytest.approx(1 - found.loss / np.var(task._test_outputs))
@@ -59,7 +64,7 @@ def test_digits_are_split_once_and_disjoint():
 def test_digits_accuracy_by_label():
     task = Digits()
     rng = np.random.default_rng(0)
-    model = task.train(task.initial(rng), np.arange(200), [], rng)
+    model = train(task, task.initial(rng), np.arange(200), rng)
     found = task.accuracy_by_label(model)
     assert 0 < np.ptp(found) <= 1
     shares = np.bincount(task._test_labels) / task._test_labels.size
@@ -96,7 +101,7 @@ def test_digits_are_learnt():
     rng = np.random.default_rng(2)
     start = task.initial(rng)
     before = start.copy()
-    trained = task.train(start, np.arange(task.labels.size), [], rng)
+    trained = train(task, start, np.arange(task.labels.size), rng)
     np.testing.assert_array_equal(start, before)
     assert task.evaluate(start).accuracy < 0.3
     assert task.evaluate(trained).accuracy > 0.95
@@ -108,7 +113,7 @@ def test_unknown_tasks_and_missing_data(tmp_path):
         build("no_such")
     with pytest.raises(FileNotFoundError, match=r"data_batch_1.*unpack"):
         read(tmp_path)
-    assert set(TASKS) == {"digits", "regression", "cifar10", "patches"}
+    assert set(TASKS) == {"digits", "regression", "cifar10"}
     assert build("regression", samples=64).labels.size == 64
 
 
@@ -149,7 +154,7 @@ def test_a_pickle_that_is_more_than_arrays_is_refused(tmp_path):
 
 def test_the_npm_package_becomes_the_official_format(tmp_path, monkeypatch):
     image = pytest.importorskip("PIL.Image", reason="pillow comes with the cifar extra")
-    monkeypatch.setattr("airsched_client.federated.tasks.cifar10_data._IMAGES", 3)
+    monkeypatch.setattr("experiments.cifar10_convert._IMAGES", 3)
     rng = np.random.default_rng(0)
     sheets, labels = (
         {},
@@ -191,7 +196,6 @@ def test_cifar10_without_torch_says_what_to_install(tmp_path):
         f"build('cifar10', Path({str(tmp_path)!r}))"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "airsched-client[cifar]" in result.stderr
-    for name in ("cifar10", "patches"):
-        with pytest.raises(ValueError, match=f"{name} needs its data: pass the folder"):
-            build(name)
+    assert "airsched-client[torch]" in result.stderr
+    with pytest.raises(ValueError, match="cifar10 needs its data: pass the folder"):
+        build("cifar10")

@@ -13,8 +13,8 @@ from flwr.app import Context, RecordDict
 from threadpoolctl import threadpool_limits
 
 from airsched_client.federated.channels import NetworkParameters
+from airsched_client.federated.comparison import compare
 from airsched_client.federated.experiment import Experiment
-from airsched_client.federated.loop import compare
 from examples.flower.engine import running_engine
 from examples.flower.overtheair import client_app, server_app
 from tests.client.flower.grid import FakeGrid
@@ -75,7 +75,7 @@ def test_the_strategy_gives_the_results_of_the_loop(
         ),
         scheduler,
         tmp_path / "loop",
-    )
+    ).records
     assert_same(lines, records)
 
 
@@ -95,7 +95,7 @@ def test_the_simulation_engine_gives_the_results_of_the_loop(
     experiment = Experiment(policies=("dual_pursuit",), seeds=(1,), rounds=ROUNDS)
     # As the engine: with another number of threads, OpenBLAS adds in another order.
     with threadpool_limits(1):
-        records = compare(experiment, scheduler, tmp_path / "loop")
+        records = compare(experiment, scheduler, tmp_path / "loop").records
     assert_same([json.loads(line) for line in output.read_text().splitlines()], records)
 
 
@@ -115,7 +115,7 @@ def test_plain_fedavg_gives_the_results_of_perfect(service_url, scheduler, tmp_p
     lines = run_app(service_url, tmp_path / "flower.jsonl", "fedavg", seed=1)
     records = compare(
         Experiment(policies=("perfect",), seeds=(1,), rounds=ROUNDS), scheduler, tmp_path / "loop"
-    )
+    ).records
     # Another order of summation.
     np.testing.assert_allclose(
         [line["loss"] for line in lines], [record.loss for record in records], rtol=1e-9

@@ -7,9 +7,31 @@ vectors, (D,) real, so the loop and the air need not know their structure.
 from collections.abc import Callable
 from pathlib import Path
 
-from airsched_client.federated.tasks.task import Evaluation, Task
+from airsched_client.federated.tasks.task import (
+    Describes,
+    EvaluatesDevices,
+    Evaluation,
+    HasLabels,
+    HasModule,
+    HasParts,
+    HasStatistics,
+    LocalRound,
+    Task,
+)
 
-__all__ = ["TASKS", "Evaluation", "Task", "build"]
+__all__ = [
+    "TASKS",
+    "Describes",
+    "EvaluatesDevices",
+    "Evaluation",
+    "HasLabels",
+    "HasModule",
+    "HasParts",
+    "HasStatistics",
+    "LocalRound",
+    "Task",
+    "build",
+]
 
 
 def _regression(data: Path | None, samples: int | None, epochs: int | None) -> Task:
@@ -25,21 +47,11 @@ def _digits(data: Path | None, samples: int | None, epochs: int | None) -> Task:
 
 
 def _cifar10(data: Path | None, samples: int | None, epochs: int | None) -> Task:
+    if data is None:
+        raise ValueError("cifar10 needs its data: pass the folder that holds cifar-10-batches-py")
     from airsched_client.federated.tasks.cifar10 import Cifar10
 
-    return Cifar10(_folder("cifar10", data), samples=samples, epochs=epochs or 10)
-
-
-def _patches(data: Path | None, samples: int | None, epochs: int | None) -> Task:
-    from airsched_client.federated.tasks.patches import Patches
-
-    return Patches(_folder("patches", data), samples=samples, epochs=epochs or 10)
-
-
-def _folder(task: str, data: Path | None) -> Path:
-    if data is None:
-        raise ValueError(f"{task} needs its data: pass the folder that holds cifar-10-batches-py")
-    return data
+    return Cifar10(data, samples=samples, epochs=epochs or 10)
 
 
 # Imported on demand: digits needs scikit-learn, cifar10 needs torch.
@@ -47,7 +59,6 @@ TASKS: dict[str, Callable[[Path | None, int | None, int | None], Task]] = {
     "digits": _digits,
     "regression": _regression,
     "cifar10": _cifar10,
-    "patches": _patches,
 }
 
 

@@ -5,12 +5,10 @@ gradient descent with momentum 0.9, which starts from zero on every device in ev
 images come with scikit-learn; nothing is downloaded.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from airsched_client.federated.tasks import softmax
-from airsched_client.federated.tasks.task import Evaluation, Indices, Real
+from airsched_client.federated.tasks.task import Evaluation, Indices, LocalRound, Real
 
 _PIXELS, _CLASSES, _MOMENTUM = 64, 10, 0.9
 _TEST_SHARE = 0.25
@@ -67,29 +65,40 @@ class Digits:
         parts = [first, np.zeros(self._hidden), second, np.zeros(_CLASSES)]
         return np.concatenate([part.ravel() for part in parts])
 
-    def train(
-        self, model: Real, samples: Indices, losses: Sequence[float], rng: np.random.Generator
-    ) -> Real:
+    def train(self, model: Real, local: LocalRound) -> Real:
         """Return the model after some epochs of gradient descent."""
         trained = model.copy()
         velocity = np.zeros_like(trained)
         for _ in range(self._epochs):
-            order = samples[rng.permutation(samples.size)]
+            order = local.samples[local.rng.permutation(local.samples.size)]
             for first in range(0, order.size, self._batch_size):
                 batch = order[first : first + self._batch_size]
                 velocity = _MOMENTUM * velocity + self._gradient(trained, batch)
                 trained -= self._rate * velocity
         return trained
 
-    def statistics(self, model: Real, samples: Indices, rng: np.random.Generator) -> Real:
-        """Return nothing: the parameters are the whole model."""
-        return np.empty(0)
-
-    def evaluate(self, model: Real, statistics: Real | None = None) -> Evaluation:
+    def evaluate(self, model: Real) -> Evaluation:
         """Return cross entropy and the share of digits recognised."""
         loss, accuracy = self._measure(model, self._test_images, self._test_labels)
         train_loss, _ = self._measure(model, self._images, self._labels)
         return Evaluation(loss, accuracy, train_loss)
+
+    def evaluate_on(
+        self, model: Real, samples: Indices, statistics: Real | None = None
+    ) -> Evaluation:
+        """Return cross entropy and accuracy on some training samples."""
+        loss, accuracy = self._measure(model, self._images[samples], self._labels[samples])
+        return Evaluation(loss, accuracy, loss)
+
+    def describe(self) -> dict[str, object]:
+        """Return what the results depend on."""
+        return {
+            "samples": len(self._labels),
+            "epochs": self._epochs,
+            "batch_size": self._batch_size,
+            "learning_rate": self._rate,
+            "hidden": self._hidden,
+        }
 
     def accuracy_by_label(self, model: Real) -> Real:
         """Return the share of each digit that is recognised, (10,)."""

@@ -8,11 +8,9 @@ in closed form, and the global model is the weighted mean of the solutions. One 
 is enough to learn it.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from airsched_client.federated.tasks.task import Evaluation, Indices, Real
+from airsched_client.federated.tasks.task import Evaluation, Indices, LocalRound, Real
 
 
 class Regression:
@@ -49,19 +47,13 @@ class Regression:
         """Return zeros."""
         return np.zeros(self._inputs.shape[1])
 
-    def train(
-        self, model: Real, samples: Indices, losses: Sequence[float], rng: np.random.Generator
-    ) -> Real:
+    def train(self, model: Real, local: LocalRound) -> Real:
         """Return the least-squares solution; with fewer samples than features, the nearest one."""
-        inputs = self._inputs[samples]
-        rest = self._outputs[samples] - inputs @ model
+        inputs = self._inputs[local.samples]
+        rest = self._outputs[local.samples] - inputs @ model
         return np.asarray(model + np.linalg.lstsq(inputs, rest, rcond=None)[0])
 
-    def statistics(self, model: Real, samples: Indices, rng: np.random.Generator) -> Real:
-        """Return nothing: the parameters are the whole model."""
-        return np.empty(0)
-
-    def evaluate(self, model: Real, statistics: Real | None = None) -> Evaluation:
+    def evaluate(self, model: Real) -> Evaluation:
         """Return the mean squared error and R²."""
         loss = float(np.mean((self._test_outputs - self._test_inputs @ model) ** 2))
         train_loss = float(np.mean((self._outputs - self._inputs @ model) ** 2))

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from airsched_client.federated.tasks import build, patch_features
+from airsched_client.federated import LocalRound
 from airsched_client.federated.tasks.cifar10_data import read
-from airsched_client.federated.tasks.patches import Patches
+from experiments import patch_features
+from experiments.patches import Patches
 from tests.client.federated.test_tasks import batches
 
 
@@ -64,7 +65,7 @@ def test_training_is_gradient_descent_with_momentum(folder):
     task = Patches(folder, epochs=2, batch_size=16, learning_rate=0.01, patches=5)
     samples = np.arange(3, 33)
     start = np.random.default_rng(0).standard_normal(task.initial(None).size)
-    found = task.train(start, samples, [], np.random.default_rng(1))
+    found = task.train(start, LocalRound(0, 0, samples, [], np.random.default_rng(1)))
     rng = np.random.default_rng(1)
     inputs = np.hstack([task._inputs, np.ones((40, 1))])
     layer, velocity = start.reshape(21, 10).copy(), np.zeros((21, 10))
@@ -83,7 +84,7 @@ def test_training_is_gradient_descent_with_momentum(folder):
 
 
 def test_evaluation_is_cross_entropy_and_the_share_of_images_recognised(folder):
-    task = build("patches", folder, samples=30)
+    task = Patches(folder, samples=30)
     model = 0.1 * np.random.default_rng(0).standard_normal(task.initial(None).size)
     layer = model.reshape(-1, 10)
     labels = read(folder).test_labels

@@ -5,15 +5,14 @@ softmax and cross entropy, by stochastic gradient descent with momentum 0.9, whi
 on every device in every round.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from airsched_client.federated.tasks import softmax
 from airsched_client.federated.tasks.cifar10_data import read
-from airsched_client.federated.tasks.patch_features import Single, patch_features
-from airsched_client.federated.tasks.task import Evaluation, Indices, Real
+from airsched_client.federated.tasks.task import Evaluation, Indices, LocalRound, Real
+from experiments.patch_features import Single, patch_features
 
 _CLASSES, _MOMENTUM = 10, 0.9
 _EVALUATED = 10_000
@@ -59,15 +58,13 @@ class Patches:
         """Return zeros."""
         return np.zeros((self._inputs.shape[1] + 1) * _CLASSES)
 
-    def train(
-        self, model: Real, samples: Indices, losses: Sequence[float], rng: np.random.Generator
-    ) -> Real:
+    def train(self, model: Real, local: LocalRound) -> Real:
         """Return the model after some epochs of gradient descent."""
         trained = model.reshape(-1, _CLASSES).astype(np.float32)
         weights, offsets = trained[:-1], trained[-1]
         velocity = np.zeros_like(trained)
         for _ in range(self._epochs):
-            order = samples[rng.permutation(samples.size)]
+            order = local.samples[local.rng.permutation(local.samples.size)]
             inputs, labels = self._inputs[order], self._labels[order]
             for first in range(0, order.size, self._batch_size):
                 batch = slice(first, first + self._batch_size)
@@ -78,11 +75,7 @@ class Patches:
                 trained -= np.float32(self._rate) * velocity
         return trained.astype(float).ravel()
 
-    def statistics(self, model: Real, samples: Indices, rng: np.random.Generator) -> Real:
-        """Return nothing: the parameters are the whole model."""
-        return np.empty(0)
-
-    def evaluate(self, model: Real, statistics: Real | None = None) -> Evaluation:
+    def evaluate(self, model: Real) -> Evaluation:
         """Return cross entropy and the share of images recognised."""
         loss, accuracy = self._measure(model, self._test_inputs, self._test_labels)
         train_loss, _ = self._measure(model, self._inputs[:_EVALUATED], self._labels[:_EVALUATED])
