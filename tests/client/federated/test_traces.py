@@ -9,9 +9,10 @@ import pytest
 from airsched_client.federated.__main__ import main as federated
 from airsched_client.federated.channels import NetworkParameters
 from airsched_client.federated.checkpoint import read_records
+from airsched_client.federated.comparison import compare
 from airsched_client.federated.experiment import Experiment
 from airsched_client.federated.fading import TraceFading
-from airsched_client.federated.loop import Setting, compare
+from airsched_client.federated.loop import Setting
 from airsched_client.federated.tasks import build
 from airsched_client.federated.traces import Trace
 from airsched_client.federated.traces.__main__ import least_gammas, main
@@ -230,11 +231,18 @@ def test_the_command_refuses_what_the_trace_contradicts(
     assert not (tmp_path / "results").exists()
 
 
-def test_an_experiment_with_another_number_of_devices_is_refused(path, tmp_path):
+def test_the_trace_says_how_many_devices_there_are(path):
     np.savez(path, channels=made_up())
-    wrong = experiment(path, network=NetworkParameters(4, ANTENNAS))
-    with pytest.raises(ValueError, match="has 5 devices, the experiment 4"):
-        compare(wrong, None, tmp_path)
+    given = experiment(path, network=NetworkParameters(4, ANTENNAS))
+    assert len(Setting(given, build("regression"), 0).parts) == 5
+
+
+def test_a_trace_too_short_for_all_seeds_is_refused(path, tmp_path):
+    """Otherwise seeds would share channels and count as independent."""
+    np.savez(path, channels=made_up())
+    given = experiment(path, seeds=4, policies=("perfect",))
+    with pytest.raises(ValueError, match="4 seeds need 3 each, 12 in all: use fewer seeds"):
+        compare(given, None, tmp_path)
 
 
 class DeepMimo:
