@@ -1,6 +1,6 @@
 """Many runs of one seed at once: linear layers side by side, as columns of one matrix.
 
-The mathematics is that of :class:`~airsched_client.federated.tasks.patches.Patches` in the client's
+The mathematics is that of :class:`~experiments.patches.Patches` in the client's
 loop; a batch of images serves every run in which the device takes part, which is what saves the
 time. The noise is added where it ends up, on the mean of the updates, with the deviation
 
@@ -28,8 +28,8 @@ from airsched_client.federated.fading import NetworkFading
 from airsched_client.federated.partition import PartitionParameters, aggregation_weights, partition
 from airsched_client.federated.streams import Purpose, stream
 from airsched_client.federated.tasks.cifar10_data import read
-from airsched_client.federated.tasks.patch_features import patch_features
 from airsched_client.frontier import PARTICIPATION
+from experiments.patch_features import patch_features
 from lab.service import running_command
 
 Single = NDArray[np.float32]
@@ -143,7 +143,7 @@ def schedule(
     # A noise of zero leaves the schedule as it is: γ alone decides it.
     variance = run.noise_variance or 1.0
     if algorithm["name"] == AUTO:
-        frontier = scheduler.frontier(estimates, weights=weights, noise_variance=variance)
+        frontier = scheduler.schedule_frontier(estimates, weights=weights, noise_variance=variance)
         found = frontier.best(PARTICIPATION)
     else:
         found = scheduler.schedule(

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from airsched_client import SchedulerClient
-from airsched_client.federated.air import aggregate, common_scale
+from airsched_client.federated.air import aggregate
+from airsched_client.federated.comparison import compare
 from airsched_client.federated.experiment import Experiment
-from airsched_client.federated.loop import compare
-from airsched_client.federated.tasks import build
 from experiments import side_by_side
+from experiments.patches import Patches
 from experiments.side_by_side import Run, mean, schedule, train_together
 from lab.problems import network_problems
 from tests.client.federated.test_tasks import batches
@@ -22,7 +22,6 @@ def test_without_noise_they_are_the_runs_of_the_loop(service_url, tmp_path, monk
         side_by_side, "running_command", lambda **settings: nullcontext((None, service_url))
     )
     experiment = Experiment(
-        task="patches",
         policies=("perfect", "matching_pursuit", "dual_pursuit"),
         gammas_db=(5.0, 20.0),
         seeds=(3,),
@@ -31,8 +30,8 @@ def test_without_noise_they_are_the_runs_of_the_loop(service_url, tmp_path, monk
         noise_variance=1e-20,
     )
     with SchedulerClient(service_url) as client:
-        task = build("patches", tmp_path, 200, 1)
-        records = compare(experiment, client, tmp_path / "loop", task=task)
+        task = Patches(tmp_path, samples=200, epochs=1)
+        records = compare(experiment, client, tmp_path / "loop", task=task).records
     runs = [Run(run.policy, run.gamma_db) for run in experiment.runs()]
     found = train_together(3, runs, 200, 4, 2, data=str(tmp_path))
     for run, accuracies in zip(experiment.runs(), found, strict=True):
@@ -60,10 +59,11 @@ def test_the_noise_is_that_of_the_air(service_url):
     assert silent.error == 0.0
     updates = rng.standard_normal((asked.active.size, 40_000)) * 10 ** rng.uniform(-1, 0)
     phi = weights[asked.active]
-    sent = aggregate(channels, asked, weights, updates, run.noise_variance, rng).mean
+    received = aggregate(channels, asked, weights, updates, run.noise_variance, rng)
+    sent = received.mean
     ours = mean(
         (phi @ updates)[:, None],
-        np.array([common_scale(updates)]),
+        np.array([received.scale]),
         np.array([phi.sum()]),
         [own.error],
         rng.standard_normal(40_000),
