@@ -14,11 +14,8 @@ import uvicorn
 from pydantic import ValidationError
 
 from app import __version__, logs
-from app.server import uvicorn_options
+from app.server import run_workers, uvicorn_options
 from app.settings import Settings
-
-_SPARE_FILES = 256
-"""File descriptors for everything but client connections."""
 
 
 class _Server(uvicorn.Server):
@@ -38,7 +35,6 @@ def main() -> None:
     # Before NumPy is imported, with the application. Solves run side by side: threads inside one
     # would compete with the others, and wait for each other, spinning, where cores are short.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    _allow_open_files(settings.max_connections + _SPARE_FILES)
     log_config = logs.configuration(settings)
     logging.config.dictConfig(log_config)
     options = {
@@ -62,7 +58,7 @@ def _serve(options: dict[str, Any], workers: int) -> None:
         # Where the workers put what they count, so that each can tell the sum.
         os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", directory)
         _require_writable(Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]))
-        uvicorn.run(**options, workers=workers)
+        run_workers(uvicorn.Config(**options, workers=workers))
 
 
 def _settings() -> Settings:
@@ -107,20 +103,10 @@ def _announce(host: str, port: int) -> None:
         logs.logger.info("airsched is listening", extra={"fields": fields})
         return
     documentation = f", its documentation at {address}/docs" if settings.docs else ""
-    print(f"airsched {__version__} is at {address}{documentation}", flush=True)
-
-
-def _allow_open_files(wanted: int) -> None:
-    """Raise this process's limit of open files, as far as it may."""
-    if sys.platform == "win32":
-        return
-    import resource
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY:
-        wanted = min(wanted, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    try:
+        print(f"airsched {__version__} is at {address}{documentation}", flush=True)
+    except OSError as error:
+        logs.logger.warning("listening at %s; standard output fails: %s", address, error)
 
 
 def _require_writable(directory: Path) -> None:

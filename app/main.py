@@ -10,6 +10,7 @@ from starlette.routing import Route
 from app import __version__
 from app.api import error_responses, openapi, page, routes, tracing
 from app.api.observer import Observer, Records
+from app.server import connection_limit
 from app.service import Service
 from app.settings import Settings
 
@@ -29,7 +30,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
         service.start()
         # For the protocol, which knows the application only by this.
-        yield {"settings": settings, "records": records}
+        # What the protocol needs, which knows the application only by this.
+        yield {
+            "settings": settings,
+            "records": records,
+            "max_connections": connection_limit(settings),
+        }
         await service.close()
 
     app = FastAPI(

@@ -100,8 +100,20 @@ def exposition() -> bytes:
     # The queue of a killed worker is gone; its counters stay.
     for file in Path(directory).glob("gauge_live*.db"):
         process = int(re.sub(r"\D", "", file.stem))
-        if not Path(f"/proc/{process}").exists():
+        if not _is_alive(process):
             mark_process_dead(process, directory)  # type: ignore[no-untyped-call]
     registry = CollectorRegistry()
     MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     return generate_latest(registry)
+
+
+def _is_alive(process: int) -> bool:
+    """Return whether there is a process of this number; not every system has ``/proc``."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        # It is another user's.
+        return True
+    return True

@@ -4,7 +4,7 @@ uvicorn's own takes heads of any size, and has no read or write timeout. Here
 
 - a head has at most :data:`MAX_HEAD_BYTES` and arrives within ``AIRSCHED_READ_TIMEOUT_MS``;
 - headers behind the body (trailers) do not count as headers of the request, and are bounded alike;
-- an upgrade to another protocol is declined by answering the request and closing the connection;
+- an upgrade to another protocol is declined: the request is answered, the connection closed;
 - an answer that is not read within ``AIRSCHED_WRITE_TIMEOUT_MS`` ends its connection;
 - beyond ``AIRSCHED_MAX_CONNECTIONS`` the connection that has been idle longest is closed, of the
   address that has most of them, so that a newcomer gets in.
@@ -13,7 +13,8 @@ uvicorn's own takes heads of any size, and has no read or write timeout. Here
 import asyncio
 from asyncio.events import TimerHandle
 from collections import Counter
-from enum import Enum, auto
+from collections.abc import Callable
+from enum import Enum
 from itertools import chain
 from typing import Any
 
@@ -22,24 +23,19 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from app import metrics
 from app.api.bodies import ARRIVED
-from app.api.error_responses import raw_answer
 from app.api.errors import ApiError, Cause
-from app.api.observer import Observation, Records
+from app.api.observer import Records
 from app.logs import logger
 from app.settings import Settings
 
 MAX_HEAD_BYTES = 32 * 1024
 """Request line and headers; more than any proxy lets through."""
 
+_Reading = Enum("_Reading", "NOTHING HEAD BODY UNPARSED_BODY NO_MORE")
+"""What the next bytes are. The parser leaves the body of a declined upgrade to us. NO_MORE: the
+connection is only kept to finish an answer."""
 
-class _Reading(Enum):
-    """What the next bytes of a connection are."""
-
-    NOTHING = auto()  # between two messages
-    HEAD = auto()
-    BODY = auto()  # or what is behind it
-    DECLINED_UPGRADE = auto()  # a body that the parser leaves to us
-    NO_MORE = auto()  # the connection is only kept to finish an answer
+_FOLLOWING = {_Reading.BODY: _Reading.NOTHING, _Reading.UNPARSED_BODY: _Reading.NO_MORE}
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -50,11 +46,11 @@ class BoundedProtocol(HttpToolsProtocol):
         # The application's lifespan puts them there.
         self._settings: Settings = self.app_state["settings"]
         self._records: Records = self.app_state["records"]
+        self._max_connections: int = self.app_state["max_connections"]
         self._reading = _Reading.NOTHING
         self._since_body = self._missing = 0
-        self._read_timer: TimerHandle | None = None
-        self._write_timer: TimerHandle | None = None
-        self._idle_since = 0.0
+        self._timers: dict[str, TimerHandle] = {}
+        self._idle_since, self._address = self.loop.time(), ""
 
     @property
     def idle(self) -> bool:
@@ -64,26 +60,25 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, in place of another connection if there are too many."""
         super().connection_made(transport)
-        self._idle_since = self.loop.time()
+        self._address = self.client[0] if self.client else ""
         metrics.CONNECTIONS.set(len(self.connections))
         self._expect_message()
-        if len(self.connections) > self._settings.max_connections and not self._make_room():
+        if len(self.connections) > self._max_connections and not self._make_room():
             self._refuse(ApiError(Cause.TOO_MANY_CONNECTIONS))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
         super().connection_lost(exc)
         metrics.CONNECTIONS.set(len(self.connections))
-        for timer in (self._read_timer, self._write_timer):
-            if timer is not None:
-                timer.cancel()
+        for name in list(self._timers):
+            self._cancel_timer(name)
 
     def data_received(self, data: bytes) -> None:
-        """Parse what has arrived, unless the connection is only kept to finish an answer."""
-        if self._reading is _Reading.NO_MORE:
-            return
-        if self._reading is _Reading.DECLINED_UPGRADE:
+        """Parse what has arrived."""
+        if self._reading is _Reading.UNPARSED_BODY:
             self._take_unparsed(data)
+            return
+        if self._reading is _Reading.NO_MORE:
             return
         self._since_body += len(data)
         try:
@@ -98,6 +93,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """Begin a head."""
+        self._unset_keepalive_if_required()
         super().on_message_begin()
         self._reading = _Reading.HEAD
         self._expect_message()
@@ -105,14 +101,14 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Start answering."""
         _require_small(len(self.url) + sum(map(len, chain.from_iterable(self.headers))))
-        if self.parser.get_http_version() == "1.0":
-            self.expect_100_continue = False
         if not self.url.startswith(b"/") and httptools.parse_url(self.url).path is None:
             raise ApiError(Cause.MALFORMED_HTTP)
+        if self.parser.get_http_version() == "1.0":
+            self.expect_100_continue = False
         super().on_headers_complete()
         self._reading = _Reading.BODY
         if self.parser.should_upgrade():
-            self._reading = _Reading.DECLINED_UPGRADE
+            self._reading = _Reading.UNPARSED_BODY
             self._missing = int(dict(self.headers).get(b"content-length", b"0"))
             self._close_after_answer()
         # Trailers go where nobody looks.
@@ -124,9 +120,14 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """End the message, unless the body of a declined upgrade follows."""
-        if self._reading is not _Reading.DECLINED_UPGRADE:
-            self._end_message(_Reading.NOTHING)
+        """End the message, unless a body follows that is not parsed."""
+        if self._missing:
+            return
+        self._reading = _FOLLOWING[self._reading]
+        self._since_body = 0
+        self._cancel_timer("read")
+        self.scope["state"][ARRIVED] = True
+        super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """Be idle until the next message, or until the rest of this one is over."""
@@ -143,16 +144,11 @@ class BoundedProtocol(HttpToolsProtocol):
     def resume_writing(self) -> None:
         """Go on: the client has read enough."""
         super().resume_writing()
-        if self._write_timer is not None:
-            self._write_timer.cancel()
-            self._write_timer = None
+        self._cancel_timer("write")
 
     def timeout_keep_alive_handler(self) -> None:
         """Close an idle connection, also if its client has never read the last answer."""
-        if self.transport.get_write_buffer_size():
-            self.transport.abort()
-        else:
-            super().timeout_keep_alive_handler()
+        self.transport.abort()
 
     def shutdown(self) -> None:
         """Close, or finish what is being answered, within the time that a reader has."""
@@ -160,36 +156,18 @@ class BoundedProtocol(HttpToolsProtocol):
         if self.transport.get_write_buffer_size():
             self._expect_reader()
 
-    def _unsupported_upgrade_warning(self) -> None:
-        """Say nothing: a client must not be able to fill the log."""
-
-    def _should_upgrade_to_ws(self) -> bool:
-        return False
-
     def _take_unparsed(self, data: bytes) -> None:
-        """Take a part of the body of a declined upgrade; behind it there is no next request."""
-        part, self._missing = data[: self._missing], max(0, self._missing - len(data))
-        self.on_body(part)
-        if not self._missing:
-            self._end_message(_Reading.NO_MORE)
-
-    def _end_message(self, following: _Reading) -> None:
-        self._reading = following
-        self._since_body = 0
-        if self._read_timer is not None:
-            self._read_timer.cancel()
-            self._read_timer = None
-        self.scope["state"][ARRIVED] = True
-        super().on_message_complete()
+        self.on_body(data[: self._missing])
+        self._missing = max(0, self._missing - len(data))
+        if not self._missing and self._reading is not _Reading.NO_MORE:
+            self.on_message_complete()
 
     def _expect_message(self) -> None:
         """Close the connection unless the message that has begun, or begins, ends in time."""
-        if self._read_timer is None:
-            seconds = self._settings.read_timeout_ms / 1e3
-            self._read_timer = self.loop.call_later(seconds, self._message_too_slow)
+        self._start_timer("read", self._settings.read_timeout_ms, self._message_too_slow)
 
     def _message_too_slow(self) -> None:
-        self._read_timer = None
+        del self._timers["read"]
         if self._reading is _Reading.HEAD:
             self._refuse(ApiError(Cause.HEAD_TOO_SLOW))
         elif self.idle:
@@ -197,20 +175,25 @@ class BoundedProtocol(HttpToolsProtocol):
         # Otherwise the body is being read, which has a time limit of its own.
 
     def _expect_reader(self) -> None:
-        if self._write_timer is None:
-            seconds = self._settings.write_timeout_ms / 1e3
-            self._write_timer = self.loop.call_later(seconds, self.transport.abort)
+        self._start_timer("write", self._settings.write_timeout_ms, self.transport.abort)
+
+    def _start_timer(self, name: str, milliseconds: float, act: Callable[[], None]) -> None:
+        if name not in self._timers:
+            self._timers[name] = self.loop.call_later(milliseconds / 1e3, act)
+
+    def _cancel_timer(self, name: str) -> None:
+        if timer := self._timers.pop(name, None):
+            timer.cancel()
 
     def _refuse(self, error: ApiError) -> None:
         """Answer with an error and close the connection, behind the answers that come first."""
         if self.transport.is_closing():
             return
-        in_body, self._reading = self._reading is _Reading.BODY, _Reading.NO_MORE
-        observation = Observation(self.headers or ())
-        observation.cause = error.cause
-        self._records.add("", "", observation, error.cause.value.status)
+        in_body = self._reading in (_Reading.BODY, _Reading.UNPARSED_BODY)
+        self._reading = _Reading.NO_MORE
+        refusal = self._records.refusal(error)
         if self.idle or (in_body and not self.cycle.response_started):
-            self.transport.write(raw_answer(error, observation.answer_headers()))
+            self.transport.write(refusal)
             self.transport.close()
         else:
             self._close_after_answer()
@@ -222,24 +205,15 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _make_room(self) -> bool:
         """Close an idle connection; return whether there is room for this one."""
-        open_now = [
-            other
-            for other in self.connections
-            if isinstance(other, BoundedProtocol) and not other.transport.is_closing()
-        ]
-        if len(open_now) <= self._settings.max_connections:
+        others: list[Any] = [one for one in self.connections if not one.transport.is_closing()]
+        if len(others) <= self._max_connections:
             return True
-        count = Counter(_address(other) for other in open_now)
-        idle = [other for other in open_now if other is not self and other.idle]
-        if not idle:
-            return False
-        longest = min(idle, key=lambda other: (-count[_address(other)], other._idle_since))
-        longest.transport.abort()
-        return True
-
-
-def _address(connection: HttpToolsProtocol) -> str:
-    return connection.client[0] if connection.client else ""
+        count = Counter(one._address for one in others)
+        idle = [one for one in others if one.idle and one is not self]
+        if idle:
+            busiest = max(idle, key=lambda one: (count[one._address], -one._idle_since))
+            busiest.transport.abort()
+        return bool(idle)
 
 
 def _require_small(size: int) -> None:
@@ -252,7 +226,7 @@ def _explained(error: Exception) -> ApiError:
     reason = error.__context__ if isinstance(error, httptools.HttpParserCallbackError) else error
     if isinstance(reason, ApiError):
         return reason
-    if isinstance(reason, httptools.HttpParserError | UnicodeDecodeError):
+    if isinstance(reason, httptools.HttpParserError):
         return ApiError(Cause.MALFORMED_HTTP)
     logger.error("failed on the head of a request", exc_info=reason)
     return ApiError(Cause.INTERNAL)

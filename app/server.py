@@ -6,7 +6,9 @@ import math
 from typing import Any
 
 import uvicorn
+from uvicorn.supervisors import Multiprocess
 
+from app.execution.host import allow_open_files
 from app.settings import Settings
 
 KEEP_ALIVE_SECONDS = 75
@@ -14,6 +16,9 @@ KEEP_ALIVE_SECONDS = 75
 
 MARGIN_SECONDS = 5
 """How much longer than the longest solve a shutdown may take."""
+
+SPARE_FILES = 256
+"""Open files for everything but client connections; half of those allowed, if that is fewer."""
 
 
 def uvicorn_options(settings: Settings) -> dict[str, Any]:
@@ -32,3 +37,30 @@ def uvicorn_options(settings: Settings) -> dict[str, Any]:
     if importlib.util.find_spec("httptools"):
         options["http"] = "app.protocol:BoundedProtocol"
     return options
+
+
+def connection_limit(settings: Settings) -> int:
+    """Return how many connections may be open: as the settings say, if so many files may be."""
+    allowed = allow_open_files(settings.max_connections + SPARE_FILES)
+    return min(settings.max_connections, allowed - min(SPARE_FILES, allowed // 2))
+
+
+class _Supervisor(Multiprocess):
+    """Starts workers, and stops listening before they stop.
+
+    Connections made after that would wait in its socket until the last worker has ended.
+    """
+
+    def terminate_all(self) -> None:
+        for socket in self.sockets:
+            socket.close()
+        super().terminate_all()
+
+
+def run_workers(config: uvicorn.Config) -> None:
+    """Serve with ``config.workers`` processes until interrupted."""
+    arguments: dict[str, Any] = {"config": config, "sockets": [config.bind_socket()]}
+    if "target" in inspect.signature(Multiprocess).parameters:
+        # Older versions of uvicorn do not make the server themselves.
+        arguments["target"] = uvicorn.Server(config).run
+    _Supervisor(**arguments).run()

@@ -3,17 +3,23 @@
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
+from contextlib import ExitStack, suppress
+from pathlib import Path
 
 import httpx
 import numpy as np
+import pytest
 
 from airsched_client import SchedulerClient
+from app import metrics
 from app.settings import Settings
 from lab.channels import iid_channels
 from lab.processes import serving
-from lab.service import running_command
+from lab.service import free_port, running_command
 from tests.api.bodies import nested
 from tests.api.test_observer import counted
 from tests.conftest import running_service
@@ -84,3 +90,91 @@ def test_a_body_that_does_not_come_is_a_408_and_takes_no_place():
                 assert answer.startswith(b"HTTP/1.1 408")
                 assert b"AIRSCHED_READ_TIMEOUT_MS" in answer
         assert httpx.post(f"{url}/schedule", json=BODY).status_code == 200
+
+
+def test_after_sigterm_workers_refuse_connections_though_others_are_being_answered():
+    """Whoever connects then must not wait for the end of the longest solve."""
+    slow = {
+        "channels": nested(iid_channels(np.random.default_rng(61), 8, 400)),
+        "gamma": 0.5,
+        "algorithm": "dc",
+        "deadline_ms": 8000,
+    }
+    with running_command(workers=2) as (process, url):
+        where = httpx.URL(url)
+        solving = threading.Thread(
+            target=lambda: httpx.post(f"{url}/schedule", json=slow, timeout=60)
+        )
+        solving.start()
+        while not counted(httpx.get(f"{url}/metrics").text, "airsched_requests_in_progress"):
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        time.sleep(3)
+        assert solving.is_alive()
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection((where.host, where.port), 2)
+        solving.join()
+
+
+def test_few_open_files_leave_room_for_newcomers():
+    """64 files allowed, 100 idle connections: the idle ones are closed, a request is answered."""
+    script = (
+        "import resource, runpy; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)); "
+        "runpy.run_module('app', run_name='__main__')"
+    )
+    port = free_port()
+    command = [sys.executable, "-c", script, "--port", str(port)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        address = f"http://127.0.0.1:{port}"
+        until_ready(address)
+        with ExitStack() as stack:
+            for _ in range(100):
+                stack.enter_context(socket.create_connection(("127.0.0.1", port), 5))
+            for _ in range(5):
+                answer = httpx.post(f"{address}/schedule", json=BODY, timeout=20)
+                assert answer.status_code == 200
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def until_ready(address):
+    give_up = time.monotonic() + 60
+    while True:
+        assert time.monotonic() < give_up
+        with suppress(httpx.TransportError):
+            if httpx.get(f"{address}/health/ready", timeout=10).status_code == 200:
+                return
+        time.sleep(0.1)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_does_not_keep_it_from_starting():
+    port = free_port()
+    command = [sys.executable, "-m", "app", "--port", str(port)]
+    with Path("/dev/full").open("w") as full:
+        process = subprocess.Popen(command, stdout=full, stderr=subprocess.DEVNULL)
+        try:
+            until_ready(f"http://127.0.0.1:{port}")
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def test_the_gauges_of_a_living_process_stay_without_proc(monkeypatch, tmp_path):
+    """As on macOS, which has no /proc."""
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
+    living, dead = os.getpid(), subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    for process in (living, dead.pid):
+        (tmp_path / f"gauge_livesum_{process}.db").write_bytes(b"")
+    marked = []
+    monkeypatch.setattr(metrics, "mark_process_dead", lambda process, _: marked.append(process))
+    monkeypatch.setattr(metrics, "MultiProcessCollector", lambda registry: None)
+    exists = Path.exists
+    monkeypatch.setattr(
+        Path, "exists", lambda path: not str(path).startswith("/proc") and exists(path)
+    )
+    metrics.exposition()
+    assert marked == [dead.pid]

@@ -100,7 +100,10 @@ def require_known_media_type(headers: Headers) -> str:
     """Return the body's media type, or refuse it before the body is read."""
     given = headers.get(b"content-type", b"").decode("latin-1")
     media_type = given.partition(";")[0].strip().lower()
-    encoding = headers.get(b"content-encoding", b"identity").decode("latin-1")
+    encoding = headers.get(b"content-encoding", b"identity").decode("latin-1").strip().lower()
+    transfer = headers.get(b"transfer-encoding", b"chunked").decode("latin-1").strip().lower()
+    if transfer != "chunked":
+        raise ApiError(Cause.UNSUPPORTED_TRANSFER_CODING, given=transfer[:40])
     if media_type in (JSON, MSGPACK) and encoding == "identity":
         return media_type
     named = media_type[:80] or "nothing"

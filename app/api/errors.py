@@ -151,6 +151,12 @@ class Cause(Enum):
         "{fields}",
         raised_by=(ValidationError, InvalidProblemError),
     )
+    UNSUPPORTED_TRANSFER_CODING = Row(
+        HTTPStatus.NOT_IMPLEMENTED,
+        "The transfer coding is not supported",
+        "Transfer-Encoding must be chunked, not {given}; send the body uncompressed.",
+        headers=_CLOSE,
+    )
     INTERNAL = Row(
         HTTPStatus.INTERNAL_SERVER_ERROR,
         "The service failed",

@@ -13,8 +13,8 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import metrics
-from app.api.error_responses import SAFE_HEADERS, answer_to
-from app.api.errors import Cause
+from app.api.error_responses import SAFE_HEADERS, answer_to, raw_answer
+from app.api.errors import ApiError, Cause
 from app.api.wire import Headers
 from app.deadline import ClientDisconnectedError
 from app.logs import logger
@@ -143,6 +143,13 @@ class Records:
             # A path can hold anything: a line of the log stays one line.
             shown = ascii(path[:200])[1:-1]
             logger.log(level, "%s %s", method, shown, extra={"fields": fields})
+
+    def refusal(self, error: ApiError) -> bytes:
+        """Note a request that does not get to the application; return its answer, head and all."""
+        observation = Observation(())
+        observation.cause = error.cause
+        self.add("-", "-", observation, error.cause.value.status)
+        return raw_answer(error, observation.answer_headers())
 
 
 class Observer:

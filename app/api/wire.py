@@ -6,6 +6,7 @@ A complex array is ``{"real": …, "imag": …}`` with nested lists, or packed a
 
 import base64
 import math
+import re
 import struct
 from collections.abc import Mapping
 from itertools import chain
@@ -48,8 +49,21 @@ def encode(data: Mapping[str, Any], media_type: str) -> bytes:
 
 
 def answer_type(headers: Headers) -> str:
-    """Return the media type to answer in: JSON unless ``Accept`` names MessagePack."""
-    return MSGPACK if MSGPACK.encode() in headers.get(b"accept", b"") else JSON
+    """Return the media type to answer in: JSON, unless ``Accept`` wants MessagePack as much."""
+    accept = headers.get(b"accept", b"").decode("latin-1").lower()
+    if MSGPACK not in accept:
+        return JSON
+    wanted = {JSON: 0.0, MSGPACK: 0.0}
+    for item in accept.split(","):
+        media_type, *parameters = (part.strip() for part in item.split(";"))
+        weights = [part[2:] for part in parameters if part.startswith("q=")]
+        wanted[media_type] = _weight(weights[0]) if weights else 1.0
+    return MSGPACK if wanted[MSGPACK] > 0 and wanted[MSGPACK] >= wanted[JSON] else JSON
+
+
+def _weight(text: str) -> float:
+    """Return how much a media type is wanted, from 0 to 1; what is no number counts as 0."""
+    return float(text) if re.fullmatch(r"[01](\.\d{0,3})?", text) else 0.0
 
 
 def complex_value(array: ComplexArray, media_type: str) -> dict[str, Any]:

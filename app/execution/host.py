@@ -41,6 +41,23 @@ def _container_limit(cgroups: Path) -> float:
         return math.inf
 
 
+def allow_open_files(wanted: int) -> int:
+    """Raise this process's limit of open files to ``wanted``, as far as it may; return the limit.
+
+    ``wanted`` where there is no limit, or none that can be known.
+    """
+    if sys.platform == "win32":
+        return wanted
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return wanted
+    limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    return limit
+
+
 def lower_thread_priority() -> None:
     """Give the event loop priority over this thread; only Linux can do that thread by thread.
 

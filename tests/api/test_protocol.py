@@ -1,8 +1,11 @@
 """The protocol by itself, with a transport that goes nowhere."""
 
 import asyncio
+import inspect
 
+import pytest
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 from uvicorn.server import ServerState
 
 from app.api.bodies import ARRIVED
@@ -10,7 +13,11 @@ from app.api.observer import Records
 from app.protocol import MAX_HEAD_BYTES, BoundedProtocol
 from app.settings import Settings
 
-STATE = {"settings": Settings(), "records": Records(frozenset(), frozenset())}
+STATE = {
+    "settings": Settings(read_timeout_ms=200),
+    "records": Records(frozenset(), frozenset()),
+    "max_connections": 100,
+}
 
 
 class Nowhere(asyncio.Transport):
@@ -24,12 +31,17 @@ class Nowhere(asyncio.Transport):
     def close(self):
         self.closed = True
 
+    abort = close
+
     def is_closing(self):
         return self.closed
 
+    def get_write_buffer_size(self):
+        return 0
+
 
 def connected(app, state):
-    config = uvicorn.Config(app, lifespan="off", log_config=None)
+    config = uvicorn.Config(app, lifespan="off", log_config=None, timeout_keep_alive=0.05)
     config.load()
     protocol = BoundedProtocol(config=config, server_state=ServerState(), app_state=state)
     transport = Nowhere()
@@ -60,29 +72,128 @@ def test_a_request_has_arrived_with_the_last_byte_of_its_body():
     assert asyncio.run(arrive()) == (False, True, False)
 
 
-def written(request, messages):
-    """Return what is written in answer to ``request``, write by write, and whether it closes."""
+HEAD = {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]}
+BODY = {"type": "http.response.body", "body": b"ok"}
+POST = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nab"
+
+
+def answered(*parts, solve_seconds=0.0, wait_seconds=0.0):
+    """Send ``parts`` to an application; return what is written, and whether the connection closes.
+
+    Parameters
+    ----------
+    solve_seconds
+        How long the application takes.
+    wait_seconds
+        How long to look on afterwards.
+    """
 
     async def app(scope, receive, send):
-        await receive()
-        for message in messages:
-            await send(dict(message))
+        while (await receive()).get("more_body"):
+            pass
+        await asyncio.sleep(solve_seconds)
+        await send(dict(HEAD))
+        await send(dict(BODY))
 
-    async def answer():
+    async def run():
         protocol, transport = connected(app, STATE)
-        protocol.data_received(request)
+        for part in parts:
+            protocol.data_received(part)
+            await asyncio.sleep(0.01)
         await asyncio.gather(*protocol.tasks)
+        await asyncio.sleep(wait_seconds)
         closed = transport.closed
         protocol.connection_lost(None)
-        return transport.written, closed
+        return b"".join(transport.written), closed
 
-    return asyncio.run(answer())
+    return asyncio.run(run())
 
 
 def test_a_refusal_that_closes_the_connection_says_so():
     head = b"GET /" + b"a" * MAX_HEAD_BYTES + b" HTTP/1.1\r\nHost: a\r\n\r\n"
-    writes, closed = written(head, [])
+    answer, closed = answered(head)
     assert closed
-    (refusal,) = writes
-    assert refusal.startswith(b"HTTP/1.1 431 ")
-    assert refusal.count(b"\r\nconnection: close\r\n") == 1
+    assert answer.startswith(b"HTTP/1.1 431 ")
+    assert answer.count(b"\r\nconnection: close\r\n") == 1
+
+
+@pytest.mark.parametrize("unfinished", [b"GET / HT", b"\x16\x03\r\n\r\n"])
+def test_what_cannot_be_read_behind_a_request_does_not_cost_that_request_its_answer(unfinished):
+    """The read timeout passes while the first request is solved."""
+    answer, closed = answered(POST, unfinished, solve_seconds=0.4)
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert b"connection: close" in answer
+    assert closed
+
+
+def test_empty_lines_do_not_keep_a_connection_open():
+    _, closed = answered(POST, b"\r\n", b"\r\n", wait_seconds=0.2)
+    assert closed
+
+
+def test_a_defect_in_a_callback_of_the_parser_is_logged_and_a_500(monkeypatch, caplog):
+    def broken(size):
+        raise OverflowError("a hidden reason")
+
+    monkeypatch.setattr("app.protocol._require_small", broken)
+    answer, closed = answered(POST)
+    assert closed
+    assert answer.startswith(b"HTTP/1.1 500 ")
+    assert b"urn:airsched:problem:internal" in answer
+    assert b"hidden" not in answer
+    assert "a hidden reason" in caplog.text
+
+
+@pytest.mark.parametrize("url", [b"http://host", b"x:443", b"/\xff"])
+def test_a_url_without_a_path_is_not_our_fault(url, caplog):
+    answer, _ = answered(b"GET " + url + b" HTTP/1.1\r\nHost: a\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(("version", "continued"), [(b"1.1", True), (b"1.0", False)])
+def test_only_http_1_1_is_told_to_continue(version, continued):
+    answer, _ = answered(
+        b"POST / HTTP/" + version + b"\r\nHost: a\r\nExpect: 100-continue\r\n"
+        b"Content-Length: 2\r\n\r\n",
+        b"ab",
+    )
+    assert answer.startswith(b"HTTP/1.1 100 ") is continued
+    assert b"HTTP/1.1 200 " in answer
+
+
+def test_a_declined_upgrade_is_answered_with_its_body_and_closed():
+    upgrade = b"Host: a\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n"
+    for parts in (
+        [POST.replace(b"Host: a\r\n", upgrade) + b"GET / HTTP/1.1\r\n\r\n"],
+        [POST.replace(b"Host: a\r\n", upgrade)[:-1], b"b", b"GET / HTTP/1.1\r\n\r\n"],
+    ):
+        answer, closed = answered(*parts)
+        assert answer.count(b"HTTP/1.1 ") == 1
+        assert b"connection: close" in answer
+        assert closed
+
+
+def test_uvicorn_has_the_parts_that_the_protocol_uses():
+    """A clear word for whoever raises the bound on uvicorn in pyproject.toml."""
+
+    async def used():
+        protocol, _ = connected(None, STATE)
+        protocol.on_message_begin()
+        return protocol
+
+    protocol = asyncio.run(used())
+    names = {
+        *("app_state", "client", "connections", "cycle", "expect_100_continue", "headers", "loop"),
+        *("parser", "scope", "tasks", "transport", "url", "timeout_keep_alive_handler"),
+        *("_unset_keepalive_if_required", "on_headers_complete", "on_response_complete"),
+    }
+    cycle = {"default_headers", "keep_alive", "response_complete", "response_started"}
+    made = (
+        set(inspect.signature(RequestResponseCycle).parameters)
+        | vars(RequestResponseCycle).keys()
+        | set(RequestResponseCycle.__init__.__code__.co_names)
+    )
+    gone = {name for name in names if not hasattr(protocol, name)} | (cycle - made)
+    assert not gone, f"uvicorn {uvicorn.__version__} has no {gone}: adapt app/protocol.py"
