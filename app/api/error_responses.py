@@ -78,15 +78,16 @@ def answer_to(scope: Scope, error: Exception) -> Response:
         fields = {"request_id": observation.request_id}
         logger.error(cause.value.title, exc_info=error, extra={"fields": fields})
     values = {"error": error, "method": scope["method"], "path": scope["path"][:200]}
-    headers, content = _written(cause, error, values)
     # An HTTPException brings headers of its own, such as Allow.
-    more = getattr(error, "headers", None) or {}
-    return Response(content, status_code=cause.value.status, headers={**headers, **more})
+    headers = {**cause.value.headers, **(getattr(error, "headers", None) or {})}
+    content = to_json(problem(cause, error, values))
+    return Response(content, cause.value.status, headers, MEDIA_TYPE)
 
 
 def raw_answer(error: ApiError, more_headers: Sequence[tuple[bytes, bytes]]) -> bytes:
     """Return an answer as it goes over the wire, to a request that the application never sees."""
-    headers, content = _written(error.cause, error, {})
+    content = to_json(problem(error.cause, error, {}))
+    headers = {**error.cause.value.headers, "Content-Type": MEDIA_TYPE}
     status = error.cause.value.status
     lines = [f"HTTP/1.1 {status.value} {status.phrase}".encode()]
     lines += [f"{name.lower()}: {value}".encode() for name, value in headers.items()]
@@ -100,14 +101,6 @@ def _cause_of(error: Exception) -> Cause:
         return error.cause
     kinds = (getattr(error, "status_code", None), *type(error).__mro__)
     return next((_RAISED[kind] for kind in kinds if kind in _RAISED), Cause.INTERNAL)
-
-
-def _written(
-    cause: Cause, error: Exception, values: Mapping[str, object]
-) -> tuple[dict[str, str], bytes]:
-    """Return the headers and the content of the answer to ``error``."""
-    headers = {**cause.value.headers, "Content-Type": MEDIA_TYPE}
-    return headers, to_json(problem(cause, error, values))
 
 
 def problem(cause: Cause, error: Exception, values: Mapping[str, object]) -> dict[str, Any]:

@@ -116,6 +116,7 @@ _VALUES: dict[Cause, dict[str, object]] = {
     Cause.BODY_TOO_LARGE: {"limit": 67108864},
     Cause.TOO_MANY_VALUES: {"limit": 262144},
     Cause.UNSUPPORTED_MEDIA_TYPE: {"given": "text/plain"},
+    Cause.UNSUPPORTED_TRANSFER_CODING: {"given": "gzip, chunked"},
     Cause.NOT_READY: {"error": "The service is being stopped"},
     Cause.COMPILING: {"error": "optimal: not compiled yet, which happens once on a machine"},
 }

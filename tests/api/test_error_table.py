@@ -127,6 +127,11 @@ def unsupported_media_type(client, limited, monkeypatch):
     return client.post("/schedule", content=b"{}", headers={"Content-Type": "text/csv"})
 
 
+def unsupported_transfer_coding(client, limited, monkeypatch):
+    head = b"POST /schedule HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+    return raw_answer(client, head + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n")
+
+
 def invalid_request(client, limited, monkeypatch):
     return client.post("/schedule", json={**GOOD, "gamma": -1})
 
