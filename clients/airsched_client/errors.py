@@ -155,6 +155,7 @@ _KINDS: dict[int, type[ServiceError]] = {
     408: SlowRequestError,
     413: TooLargeError,
     429: OverloadedError,
+    501: InvalidRequestError,
     503: OverloadedError,
     504: DeadlineError,
 }
