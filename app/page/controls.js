@@ -21,6 +21,7 @@ export function connectControls(state, change, picked) {
       change({ [name]: new Map(state()[name]).set(device, limited(name, value)) });
     });
   }
+  find("#band").addEventListener("change", ({ target }) => change({ band: target.checked }));
   find("#equal").addEventListener("click", () => change({ weights: new Map(), priorities: new Map() }));
   for (const name of ["places", "fading"]) {
     find(`#${name}`).addEventListener("input", ({ target }) => {
@@ -56,7 +57,7 @@ export function showPicked(device, { fields, surface }) {
 }
 
 /** Show the state; what has the focus is left alone while it is typed in. */
-export function showControls(state, { given, range, rings }) {
+export function showControls(state, { given, range, rings, band }) {
   [find("#gamma").min, find("#gamma").max] = range;
   for (const name of SLIDERS) show(name, state[name] ?? 0);
   show("places", state.places);
@@ -73,7 +74,10 @@ export function showControls(state, { given, range, rings }) {
   find("#key-beam").hidden = Boolean(given);
   find("#key-strength").hidden = !rings;
   find("#equal").hidden = Object.keys(SHARES).every((name) => state[name].size === 0);
-  find("#round-field").hidden = !given || given.rounds.length === 1;
+  for (const name of ["round-field", "band-field"]) find(`#${name}`).hidden = !given || given.rounds.length === 1;
+  find("#band").checked = Boolean(band);
+  find("label[for=round]").textContent = band ? "Subcarrier" : "Round";
+  find("#play").disabled = Boolean(band);
   if (given) {
     const [{ rows, columns }] = given.rounds;
     const surface = given.irsToServer ? `, a surface of ${given.irsToServer.columns} elements` : "";

@@ -3,7 +3,7 @@
 import { find } from "./dom.js";
 import { address, key } from "./service.js";
 
-const METHODS = { schedule: "schedule", "schedule/irs": "schedule_irs" };
+const METHODS = { schedule: "schedule", "schedule/irs": "schedule_irs", "schedule/wideband": "schedule_wideband" };
 const ARRAYS = ["channels", "direct", "irs_to_server", "devices_to_irs"];
 
 export const copyable = { curl, python };

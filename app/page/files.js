@@ -63,7 +63,8 @@ function parsed(text) {
 /** Sort the fields of a request: those that the page's controls show, those of other routes, and the rest. */
 function withFields(found, fields) {
   const { channels, gamma, gamma_db: decibels, max_error: error, algorithm, polish, phase_bits: bits, bound, ...rest } = fields;
-  const { min_devices, criterion, ...kept } = rest;
+  const { min_devices, ...kept } = rest;
+  found.band = "criterion" in kept;
   found.ignored = Object.keys(rest).filter((name) => !(name in kept));
   found.fields = kept;
   if (Number.isFinite(decibels)) found.gamma = decibels;

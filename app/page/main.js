@@ -8,7 +8,7 @@ import { connectFiles } from "./given.js";
 import { askForKey } from "./key.js";
 import { Panel } from "./panel.js";
 import { Player } from "./play.js";
-import { round, toleranceOf } from "./round.js";
+import { endpoint, round, toleranceOf } from "./round.js";
 import { save } from "./save.js";
 import { insist } from "./service.js";
 import { read, within, written } from "./state.js";
@@ -110,8 +110,7 @@ function refresh() {
   picked = Math.min(picked, current.positions.length - 1);
   showPicked(picked, current);
   if (marked === null) find("#marked").textContent = given ? HINTS.given : HINTS.model;
-  const endpoint = current.surface ? "/schedule/irs" : "/schedule";
-  const offered = algorithms.filter(({ endpoints }) => endpoints.includes(endpoint));
+  const offered = algorithms.filter(({ endpoints }) => endpoints.includes(endpoint(current)));
   const answers = [];
   for (const [name, panel] of Object.entries(panels)) {
     const chosen = offered.find((each) => each.name === state[name]) ?? fallback(offered, name);
@@ -249,6 +248,7 @@ function use(newGiven) {
   values.gamma = given?.gamma ?? (state.gamma >= least && state.gamma <= most ? state.gamma : Math.round((least + most) / 2));
   if (!given) values.gamma = read(`gamma=${state.gamma}`).gamma;
   if (given?.polish !== undefined) values.polish = given.polish;
+  values.band = Boolean(given?.band);
   if (given?.irsToServer) values.surface = { ...state.surface, bits: given.bits };
   if (given?.algorithm) {
     const { name, ...parameters } = given.algorithm;

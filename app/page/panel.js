@@ -159,7 +159,7 @@ export class Panel {
     this.#read("of", `of ${round.positions.length} devices`);
     this.#read("error", digits(answer.computation_error));
     this.#read("limit", `tolerated ${digits(errorOf(gammaOf(round.state), round))}`);
-    this.#read("power", digits(answer.power_factor));
+    this.#read("power", digits(answer.power_factor ?? answer.power_factors?.[round.state.round]));
     this.#read("solver", solver === null ? "–" : `${digits(solver)} ms`);
     this.#read("total", `${digits(total)} ms in total`);
     const nobody = "At this tolerance nobody can be served.";

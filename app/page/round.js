@@ -12,6 +12,8 @@ const DEADLINE = 2000;
  * `fields` are the other fields of its requests, `range` the tolerances of interest. */
 export function round(state, given) {
   const made = { state, given, ...(given ? stated(state, given) : modelled(state)) };
+  // The subcarriers of a band have one schedule; what is drawn is the one chosen.
+  made.band = given && state.band ? given.rounds : null;
   made.fields = { seed: state.fading, ...given?.fields };
   for (const name of Object.keys(SHARES)) {
     const values = shares(state[name], given?.fields[name], made.positions.length);
@@ -102,8 +104,12 @@ export function needs({ state, positions, fields: { weights, csi_error: wrong = 
   return positions.map((_, device) => ((weights?.[device] ?? 1) / scale + (wrong[device] ?? wrong)) ** 2);
 }
 
+/** Return the endpoint that schedules a round. */
+export const endpoint = ({ band, surface }) => (band ? "/schedule/wideband" : surface ? "/schedule/irs" : "/schedule");
+
 /** Return the path and body of the request for an algorithm, `{name, …parameters}`. */
-export function request({ state, channels, surface, fields: { participation: _, ...fields } }, algorithm) {
+export function request({ state, channels, surface, band, fields: { participation: _, criterion, ...fields } }, algorithm) {
+  if (band && criterion) fields.criterion = criterion;
   const shared = {
     gamma_db: state.gamma,
     algorithm,
@@ -111,6 +117,7 @@ export function request({ state, channels, surface, fields: { participation: _, 
     deadline_ms: DEADLINE,
     ...fields,
   };
+  if (band) return { path: "schedule/wideband", body: { channels: packed(...band), ...shared, bound: !fields.priorities } };
   if (!surface) return { path: "schedule", body: { channels: packed(channels.direct), ...shared } };
   const body = {
     direct: packed(channels.direct),

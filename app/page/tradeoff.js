@@ -32,7 +32,7 @@ export class Tradeoff {
   /** Ask about a round once its `panels`, {name: panel}, are `answered`; what holds for any γ is asked for once. */
   async ask(round, panels, answered) {
     const { fields, state, range } = round;
-    const rest = JSON.stringify([fields, state.polish, state.surface.bits, range]);
+    const rest = JSON.stringify([fields, state.polish, state.surface.bits, range, Boolean(round.band)]);
     if (round.channels !== this.#of.channels || rest !== this.#of.rest) {
       this.#of = { channels: round.channels, rest };
       this.#found = { frontier: null, samples: new Map() };
@@ -66,7 +66,7 @@ export class Tradeoff {
     const samples = found.samples.get(key) ?? new Map();
     found.samples.set(key, samples);
     // A batch scales the channels for each tolerance, but not the errors of their estimates.
-    const atOnce = solver < QUICK && !round.surface && !round.fields.csi_error;
+    const atOnce = solver < QUICK && !round.surface && !round.band && !round.fields.csi_error;
     const missing = grid(round.range, atOnce ? 25 : 10).filter((gamma) => !samples.has(gamma));
     if (atOnce && missing.length > 1) {
       const { answer } = await insist("schedule/batch", sweep(round, algorithm, missing), signal, quietly);
@@ -97,13 +97,13 @@ async function bound(round, found, panels, signal) {
   if (round.surface || round.fields.priorities || !panels.length) return;
   const proven = panels.map(({ answer }) => answer).find((answer) => answer.upper_bound !== undefined);
   if (proven) found.bound = proven;
-  else {
+  else if (!round.band) {
     const { path, body } = request(round, { name: "optimal" });
     found.bound = (await ask(path, { ...body, deadline_ms: PROOF }, signal)).answer;
   }
 }
 
 async function tradeoff(round, found, signal) {
-  if (round.surface || found.frontier) return;
+  if (round.surface || round.band || found.frontier) return;
   found.frontier = (await insist("schedule/frontier", frontier(round), signal, quietly)).answer;
 }

@@ -135,3 +135,25 @@ def test_power_and_noise_of_a_trace_are_honoured(visit, tmp_path):
     tolerated = 10 ** (body["gamma_db"] / 10) * 0.1 / 2
     said = float(visit.reading("limit").removeprefix("tolerated "))
     assert said == pytest.approx(tolerated, rel=5e-3)
+
+
+def test_the_subcarriers_of_a_band_have_one_schedule(visit):
+    page = visit.open("second=")
+    band = np.stack([CHANNELS, iid_channels(RNG, 4, 9), iid_channels(RNG, 4, 9)])
+    request = {"channels": nested(band), "gamma_db": 0, "algorithm": "dual_pursuit"}
+    paste(page, json.dumps(request))
+    visit.answered()
+    body = sent_by(page, lambda: page.locator("#band").check(), "**/schedule/wideband")
+    np.testing.assert_array_equal(unpacked(body["channels"]), band)
+    visit.answered()
+    answer = httpx.post(f"{visit.url}/schedule/wideband", json=request).json()
+    assert visit.devices() == answer["active"]
+    assert float(visit.reading("error")) == pytest.approx(answer["computation_error"], rel=5e-3)
+    # A request that says how a band is judged is one.
+    paste(page, json.dumps({**request, "criterion": "each"}))
+    visit.answered()
+    expect(page.locator("#band")).to_be_checked()
+    answer = httpx.post(
+        f"{visit.url}/schedule/wideband", json={**request, "criterion": "each"}
+    ).json()
+    assert visit.devices() == answer["active"]
