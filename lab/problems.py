@@ -139,6 +139,29 @@ def band_problems(
     ]
 
 
+def network_band_problems(
+    count: int,
+    subcarriers: int,
+    antennas: int,
+    devices: int,
+    gamma_db: float,
+    seed: int = 0,
+    *,
+    taps: int = 4,
+    criterion: Criterion = "mean",
+) -> list[WidebandProblem]:
+    """Return ``count`` bands of the paper's network, the same every time; weights of mean one."""
+    problems = []
+    for index in range(count):
+        rng = np.random.default_rng([seed, index])
+        network = Network(NetworkParameters(devices=devices, antennas=antennas), rng)
+        channels = network.fade_band(rng, subcarriers, taps)
+        weights = aggregation_weights(data_sizes(50_000, devices, PartitionParameters(), rng))
+        gamma = 10 ** (gamma_db / 10)
+        problems.append(WidebandProblem(channels, weights, gamma, criterion=criterion))
+    return problems
+
+
 def random_problem(
     rng: np.random.Generator, max_devices: int | None = None, **fixed: Any
 ) -> Problem:

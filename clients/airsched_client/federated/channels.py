@@ -33,6 +33,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from airsched_client.federated.band import subcarrier_channels, tap_powers
+
 Complex = NDArray[np.complex128]
 Real = NDArray[np.float64]
 
@@ -192,6 +194,16 @@ class Network:
         return Channels(
             direct, estimates, np.sqrt(self._surface_gain) * link, _draw(self._to_surface, rng)
         )
+
+    def fade_band(self, rng: np.random.Generator, subcarriers: int, taps: int) -> Complex:
+        """Draw the channels of one round on every subcarrier of a band, (F, N, K).
+
+        The line of sight arrives first, the scattered power over all ``taps``: see :mod:`.band`.
+        """
+        mean, root = self._direct
+        drawn = np.einsum("knm,lmk->lnk", root, _gaussian(rng, (taps, *mean.shape)))
+        scattered = np.sqrt(tap_powers(taps))[:, None, None] * drawn
+        return mean + subcarrier_channels(scattered, subcarriers)
 
     def _links(self, places: Real, size: int, exponent: float) -> tuple[Complex, Complex]:
         """Return the mean, (size, K), and a root of the covariance, (K, size, size)."""

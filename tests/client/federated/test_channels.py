@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from airsched_client.federated.band import tap_powers
 from airsched_client.federated.channels import Network, NetworkParameters
 from airsched_client.federated.partition import (
     PartitionParameters,
@@ -202,3 +203,31 @@ def test_the_papers_curve_appears():
             solve(Problem(channels, weights, gamma)).active.size for channels, weights in problems
         ]
         assert np.mean(found) == pytest.approx(expected, abs=0.6), gamma_db
+
+
+def test_a_band_has_the_statistics_of_the_network_on_every_subcarrier():
+    network = Network(NetworkParameters(devices=3, antennas=2), np.random.default_rng(0))
+    rng = np.random.default_rng(1)
+    bands = np.stack([network.fade_band(rng, 4, taps=3) for _ in range(20_000)])
+    assert bands.shape == (20_000, 4, 2, 3)
+    mean, covariance = network.mean_and_covariance()
+    for f in range(4):
+        centred = bands[:, f] - mean
+        assert np.abs(centred.mean(axis=0)).max() < 0.03
+        found = np.einsum("rnk,rmk->knm", centred, centred.conj()) / len(bands)
+        assert np.abs(found - covariance).max() < 0.03
+
+
+def test_one_tap_is_a_flat_band_and_more_taps_decorrelate_it():
+    network = Network(NetworkParameters(devices=2, antennas=2), np.random.default_rng(2))
+    flat = network.fade_band(np.random.default_rng(3), 8, taps=1)
+    np.testing.assert_allclose(flat, np.broadcast_to(flat[0], flat.shape))
+    taps = tap_powers(4)
+    assert taps.sum() == pytest.approx(1)
+    mean, covariance = network.mean_and_covariance()
+    rng = np.random.default_rng(4)
+    bands = np.stack([network.fade_band(rng, 8, taps=4) for _ in range(20_000)]) - mean
+    apart = np.mean(bands[:, 0, 0, 0].conj() * bands[:, 3, 0, 0]) / covariance[0, 0, 0].real
+    # The correlation over frequency is the Fourier transform of the taps' powers.
+    expected = np.sum(taps * np.exp(-2j * np.pi * 3 * np.arange(4) / 8))
+    assert apart == pytest.approx(expected, abs=0.03)

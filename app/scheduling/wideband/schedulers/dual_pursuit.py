@@ -26,7 +26,7 @@ import numpy as np
 from annotated_types import Interval
 
 from app.scheduling.kernels.wideband.search import wideband_pursuit
-from app.scheduling.pursuit import seed_of
+from app.scheduling.pursuit import STARTS, seed_of
 from app.scheduling.scheduler import (
     Context,
     DeadlineExceededError,
@@ -56,7 +56,7 @@ class WidebandDualPursuitParameters(Parameters):
         proportional; for 50 and fewer, two and a half times as many.
     """
 
-    starts: Annotated[int, Interval(ge=1, le=10_000)] = 3
+    starts: Annotated[int, Interval(ge=1, le=10_000)] = STARTS
 
 
 def select(
