@@ -12,7 +12,7 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator
 from contextlib import aclosing
 from functools import partial
 from multiprocessing.connection import Connection
@@ -31,8 +31,6 @@ from app.scheduling.solver import solve_specified
 
 SMALL = Problem(np.array([[1.0, 0.2j], [0.3, 1.0]]), np.ones(2), gamma=1.0)
 """A round with two devices."""
-_SMALL_IRS = IrsProblem(SMALL.channels, SMALL.channels, SMALL.channels, SMALL.weights, gamma=1.0)
-_SMALL_BAND = WidebandProblem(SMALL.channels[None], SMALL.weights, gamma=1.0)
 
 DEFAULT, BOUND, FRONTIER = "matching_pursuit", "bound", "frontier"
 FIRST = (DEFAULT, "all_devices")
@@ -61,7 +59,10 @@ class Part(NamedTuple):
 
 
 def _parts() -> Iterator[Part]:
-    for problem in (SMALL, _SMALL_IRS, _SMALL_BAND):
+    channels, weights = SMALL.channels, SMALL.weights
+    surface = IrsProblem(channels, channels, channels, weights, gamma=1.0)
+    band = WidebandProblem(channels[None], weights, gamma=1.0)
+    for problem in (SMALL, surface, band):
         for scheduler in schedulers_of(problem).values():
             yield Part(_name_of(scheduler), partial(_use, problem, scheduler), scheduler.pace)
     # With nothing known, so that it has to search.
@@ -118,7 +119,17 @@ async def compile_uncached(niceness: int = 0) -> AsyncGenerator[str, None]:
     left = uncached_parts()
     # The other parts use much of the first, and no two processes are to compile the same.
     for names in ([n for n in left if n in FIRST], [n for n in left if n not in FIRST]):
-        finished, children = _start_children(names, niceness)
+        # Not forked, so that they inherit neither sockets nor locks.
+        context = multiprocessing.get_context("spawn")
+        (finished, report), (todo, feed) = context.Pipe(duplex=False), context.Pipe(duplex=False)
+        lock = Connection(os.open(lock_path(), os.O_RDWR | os.O_CREAT, 0o666))
+        with lock, report, todo, feed:
+            os.write(feed.fileno(), bytes(range(len(names))))
+            work = (names, todo, report, lock, niceness)
+            cores = range(min(available_cores(), len(names)))
+            children = [context.Process(target=_compile, args=work, daemon=True) for _ in cores]
+            for child in children:
+                child.start()
         try:
             for _ in names:
                 yield await asyncio.to_thread(finished.recv)
@@ -133,23 +144,7 @@ async def compile_uncached(niceness: int = 0) -> AsyncGenerator[str, None]:
         remove_superseded()
 
 
-def _start_children(names: Sequence[str], niceness: int) -> tuple[Connection, Sequence[Any]]:
-    # Not forked, so that they inherit neither sockets nor locks.
-    context = multiprocessing.get_context("spawn")
-    (finished, report), (todo, feed) = context.Pipe(duplex=False), context.Pipe(duplex=False)
-    with Connection(os.open(lock_path(), os.O_RDWR | os.O_CREAT)) as lock, report, todo, feed:
-        os.write(feed.fileno(), bytes(range(len(names))))
-        arguments = (names, todo, report, lock, niceness)
-        cores = range(min(available_cores(), len(names)))
-        children = [context.Process(target=_compile, args=arguments, daemon=True) for _ in cores]
-        for child in children:
-            child.start()
-    return finished, children
-
-
-def _compile(
-    names: list[str], todo: Connection, report: Connection, lock: Connection, niceness: int
-) -> None:
+def _compile(names: list[str], todo: Any, report: Any, lock: Any, niceness: int) -> None:
     os.nice(niceness)
     # Ctrl-C in a terminal reaches the whole group; the parent decides when this process ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -175,9 +170,7 @@ class Readiness:
     def require_ready(self) -> None:
         """Raise :class:`NotReadyError` until the default algorithm can be used."""
         if not self._ready:
-            raise NotReadyError(
-                f"The kernels are being compiled and the solvers started, {DEFAULT} first"
-            )
+            raise NotReadyError(f"The kernels and solvers are being prepared, {DEFAULT} first")
 
     def require_compiled(self, names: Collection[str]) -> None:
         """Raise :class:`CompilingError` if a part of the kernels with one of these names is not."""
@@ -192,31 +185,27 @@ class Readiness:
         """Load the kernels, and have those compiled that are not; try again after an error."""
         while self._waiting:
             try:
-                await self._load_all()
+                if CACHE and uncached_parts():
+                    async with aclosing(compile_uncached(NICENESS)) as finished:
+                        async for name in finished:
+                            await self._load(name)
+                            self._ready = self._waiting.isdisjoint(FIRST)
+                            logger.info("%s compiled, %d parts to go", name, len(self._waiting))
+                async with asyncio.TaskGroup() as tasks:
+                    tasks.create_task(asyncio.to_thread(self._start_solvers))
+                    for name in PARTS:
+                        await self._load(name)
+                self._waiting.clear()
+                self._ready = True
             except Exception:
                 logger.exception("not everything is ready; next try in %g s", RETRY_SECONDS)
                 await asyncio.sleep(RETRY_SECONDS)
+        logger.info("all kernels are loaded")
 
-    async def _load_all(self) -> None:
-        if CACHE and uncached_parts():
-            async with aclosing(compile_uncached(NICENESS)) as finished:
-                async for name in finished:
-                    await self._load([name])
-                    self._ready = self._waiting.isdisjoint(FIRST)
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(asyncio.to_thread(self._start_solvers))
-            tasks.create_task(self._load([name for name in PARTS if name in self._waiting]))
-        self._waiting.clear()
-        self._ready = True
-        logger.info("all %d parts of the kernels ready", len(PARTS))
-
-    async def _load(self, names: Sequence[str]) -> None:
-        for name in names:
-            if PARTS[name].pace != "slow" and name in self._waiting:
-                await asyncio.to_thread(PARTS[name].warm_up)
-                self._waiting.remove(name)
-                done = len(PARTS) - len(self._waiting)
-                logger.info("%d of %d parts of the kernels ready: %s", done, len(PARTS), name)
+    async def _load(self, name: str) -> None:
+        if name in self._waiting and PARTS[name].pace != "slow":
+            await asyncio.to_thread(PARTS[name].warm_up)
+            self._waiting.remove(name)
 
 
 async def main() -> None:

@@ -3,9 +3,11 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import socket
 import time
+from collections import Counter
 
 import httpx
 import psutil
@@ -13,7 +15,7 @@ import pytest
 
 from app.settings import Settings
 from lab import processes
-from lab.service import running_command
+from lab.service import running_command, running_module
 from tests.api.bodies import packed
 from tests.api.test_observer import counted
 from tests.conftest import running_service
@@ -132,3 +134,16 @@ def test_no_process_outlives_a_service_that_was_killed():
         for process in left:
             process.kill()
         assert left == []
+
+
+def test_solver_processes_write_no_metrics(tmp_path):
+    """A file for each would outlive it, and every scrape would read them all."""
+    environment = {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
+    with running_module("app", "--workers", "2", environment=environment) as (_, url):
+        statuses = Counter()
+        # Both workers answer sooner or later; until then one may not be ready.
+        while statuses[200] < 4 or statuses[504] < 4:
+            statuses[post(url, body(QUICK)).status_code] += 1
+            statuses[post(url, body(ENDLESS, deadline_ms=50)).status_code] += 1
+        writers = {re.search(r"_(\d+)\.db$", path.name)[1] for path in tmp_path.glob("*.db")}
+    assert 1 <= len(writers) <= 2
