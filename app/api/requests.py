@@ -12,12 +12,12 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainValidator,
-    TypeAdapter,
     ValidationInfo,
     field_validator,
 )
 
 from app.api.algorithms import CHOICES, IRS_CHOICES, AlgorithmChoice, Choices, algorithm_in
+from app.api.cells import CellFields, Positive, number_or_vector, require_no_cell_fields
 from app.api.errors import invalid
 from app.api.wire import Number, Vector, complex_array
 from app.scheduling import (
@@ -34,16 +34,7 @@ from app.scheduling.problem import LARGEST
 from app.scheduling.spec import BOUND_MS
 from app.scheduling.types import ComplexArray, RealArray
 
-Positive = Annotated[Number, Field(gt=0)]
 TOLERANCES = ("gamma", "gamma_db", "max_error")
-
-
-_number: TypeAdapter[Any] = TypeAdapter(Number)
-_vector: TypeAdapter[Any] = TypeAdapter(Vector)
-
-
-def _number_or_vector(value: object) -> Any:
-    return (_vector if isinstance(value, list) else _number).validate_python(value)
 
 
 @cache
@@ -85,7 +76,7 @@ Priorities = Annotated[
 ALGORITHM = "Name of an algorithm, or an object with its name and parameters."
 
 
-class RoundRequest(BaseModel):
+class RoundRequest(CellFields):
     """What every round to schedule states beside its channels."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -97,15 +88,13 @@ class RoundRequest(BaseModel):
     weights: Vector | None = Field(
         default=None, description="Aggregation weights φ, positive, one per device; default all 1."
     )
-    power: Positive = Field(default=1.0, description="Transmit power limit P of every device.")
-    noise_variance: Positive = Field(default=1.0, description="Noise variance σ² at an antenna.")
     device_ids: list[Annotated[str, Field(max_length=256)]] | None = Field(
         default=None,
         fail_fast=True,
         description="Distinct names, one per device, returned for the active ones.",
     )
     csi_error: Annotated[
-        Any, PlainValidator(_number_or_vector, json_schema_input_type=Number | Vector)
+        Any, PlainValidator(number_or_vector, json_schema_input_type=Number | Vector)
     ] = Field(
         default=0.0,
         description="Bound on ‖h_k - ĥ_k‖ of the channel estimates, for all or for each device: "
@@ -136,8 +125,8 @@ class RoundRequest(BaseModel):
         stated = {
             "weights": _unit(devices) if self.weights is None else np.array(self.weights),
             "gamma": gamma,
-            "power": self.power,
-            "noise_variance": self.noise_variance,
+            "power": self.reference_power,
+            "noise_variance": self.reference_noise,
             "csi_error": self.csi_error,
         }
         try:
@@ -204,7 +193,7 @@ class TolerantRequest(RoundRequest):
         if gamma_db is not None and gamma is max_error is None:
             return "gamma_db", 10 ** (gamma_db / 10)
         if max_error is not None and gamma is gamma_db is None:
-            return "max_error", self.power * max_error / self.noise_variance
+            return "max_error", self.reference_power * max_error / self.reference_noise
         given = [name for name in TOLERANCES if getattr(self, name) is not None]
         message = (
             "exactly one of gamma, gamma_db and max_error must be given, "
@@ -251,8 +240,9 @@ class ScheduleRequest(PlainRequest):
         """The number of devices."""
         return int(self.channels.shape[1])
 
-    def _state(self, stated: dict[str, Any]) -> Sequence[Problem]:
-        return [Problem(channels=self.channels, **stated | {"priorities": self.priorities})]
+    def _state(self, stated: dict[str, Any]) -> Sequence[AnyProblem]:
+        problem = Problem(channels=self.channels, **stated | {"priorities": self.priorities})
+        return [self.cell(problem, self.device_ids)]
 
 
 class BatchRequest(PlainRequest):
@@ -274,12 +264,13 @@ class BatchRequest(PlainRequest):
         require_within_batch(info, rounds, "rounds", devices, "; split the batch")
         return channels
 
-    def _state(self, stated: dict[str, Any]) -> Sequence[Problem]:
-        problems = []
+    def _state(self, stated: dict[str, Any]) -> Sequence[AnyProblem]:
+        problems: list[AnyProblem] = []
         stated = stated | {"priorities": self.priorities}
         for index, channels in enumerate(self.channels):
             try:
-                problems.append(Problem(channels=channels, **stated))
+                problem = Problem(channels=channels, **stated)
+                problems.append(self.cell(problem, self.device_ids))
             except InvalidProblemError as error:
                 if error.field != "channels":
                     raise
@@ -327,13 +318,15 @@ class FrontierRequest(RoundRequest):
         require_within_batch(info, most_points(devices), "points", devices)
         return channels
 
-    def _state(self, stated: dict[str, Any]) -> Sequence[Problem]:
-        return [Problem(channels=self.channels, **stated | {"priorities": self.priorities})]
+    def _state(self, stated: dict[str, Any]) -> Sequence[AnyProblem]:
+        require_no_cell_fields(self, "/schedule/frontier", "power", "noise_covariance", "excluded")
+        problem = Problem(channels=self.channels, **stated | {"priorities": self.priorities})
+        return [self.cell(problem, self.device_ids)]
 
     def _tolerance(self) -> tuple[str, float]:
         if self.max_error is None:
             return "max_error", LARGEST
-        return "max_error", self.power * self.max_error / self.noise_variance
+        return "max_error", self.reference_power * self.max_error / self.reference_noise
 
 
 class IrsScheduleRequest(TolerantRequest):
@@ -369,7 +362,7 @@ class IrsScheduleRequest(TolerantRequest):
         """The number of devices."""
         return int(self.direct.shape[1])
 
-    def _state(self, stated: dict[str, Any]) -> Sequence[IrsProblem]:
+    def _state(self, stated: dict[str, Any]) -> Sequence[AnyProblem]:
         problem = IrsProblem(
             direct=self.direct,
             irs_to_server=self.irs_to_server,
@@ -378,4 +371,4 @@ class IrsScheduleRequest(TolerantRequest):
             initial_phases=self.initial_phases,
             **stated,
         )
-        return [problem]
+        return [self.cell(problem, self.device_ids)]

@@ -50,6 +50,17 @@ class RoundAnswer(ScheduledRound):
     transmit_scalars: NestedVector | PackedArray = Field(
         description="ψ, complex K, zero for inactive devices."
     )
+    required_missing: list[int] | SkipJsonSchema[None] = Field(
+        default=None,
+        description="Required devices that could not be served; only if there are any.",
+        json_schema_extra=_leave_out_default,
+    )
+    required_gamma: float | SkipJsonSchema[None] = Field(
+        default=None,
+        description="The least tolerance γ found that serves all required devices together; given "
+        "with required_missing.",
+        json_schema_extra=_leave_out_default,
+    )
 
 
 class BoundedRound(Answer):
@@ -171,7 +182,7 @@ def frontier_answer(request: FrontierRequest, found: Frontier, media_type: str) 
     return {
         "device_ids": request.device_ids,
         "points": [
-            _fields(request, point.schedule, None, media_type) | {"gamma": point.problem.gamma}
+            _fields(request, point.schedule, None, media_type) | {"gamma": point.gamma}
             for point in found.points
         ],
         "stopped": found.stopped,
@@ -196,6 +207,9 @@ def _fields(
         "iterations": schedule.iterations,
         "stopped": schedule.stopped,
     }
+    if schedule.required_missing is not None:
+        answer["required_missing"] = schedule.required_missing.tolist()
+        answer["required_gamma"] = schedule.required_gamma
     if phases is not None:
         answer["phases"] = complex_value(phases, media_type)
     if schedule.upper_bound is not None:

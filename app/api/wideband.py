@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationInfo, field_validator
 
 from app.api.algorithms import WIDEBAND_CHOICES, AlgorithmChoice, algorithm_in
+from app.api.cells import require_no_cell_fields
 from app.api.requests import (
     ALGORITHM,
     BoundedRequest,
@@ -64,6 +65,7 @@ class WidebandRequest(BoundedRequest):
         return channels
 
     def _state(self, stated: dict[str, Any]) -> Sequence[WidebandProblem]:
+        require_no_cell_fields(self, "/schedule/wideband")
         own = {"priorities": self.priorities, "criterion": self.criterion}
         return [WidebandProblem(channels=self.channels, **stated | own)]
 

@@ -34,7 +34,7 @@ from app.scheduling.schedule import Schedule, Stopped
 from app.scheduling.scheduler import DeadlineExceededError, Selection
 from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters
 from app.scheduling.spec import SolveSpec
-from app.scheduling.types import MaskArray
+from app.scheduling.types import MaskArray, RealArray
 
 _SERVED_AT = 1 + 1e-9
 """A point's tolerance over the least one that serves its devices, for rounding."""
@@ -52,9 +52,9 @@ def most_points(devices: int) -> int:
 
 
 class Point(NamedTuple):
-    """One schedule, and the problem it answers: that with the least tolerance that serves it."""
+    """One schedule, and the least tolerance γ that serves its devices."""
 
-    problem: Problem
+    gamma: float
     schedule: Schedule
 
 
@@ -65,10 +65,13 @@ class Frontier(NamedTuple):
     ----------
     stopped
         ``deadline`` if the search was stopped early: then better points may exist.
+    weights
+        (K,) φ of all devices.
     """
 
     points: tuple[Point, ...]
     stopped: Stopped
+    weights: RealArray
 
     def recommended(self, participation: float = PARTICIPATION) -> int | None:
         r"""Return the index of the point that is expected to harm learning least; None without any.
@@ -85,10 +88,10 @@ class Frontier(NamedTuple):
         """
 
         def harm(index: int) -> float:
-            problem, schedule = self.points[index]
-            present = float(problem.weights[schedule.active].sum())
-            missing = float(problem.weights.sum()) / present - 1
-            return _error(schedule) / (2 * present**2) + participation * missing / problem.devices
+            schedule = self.points[index].schedule
+            present = float(self.weights[schedule.active].sum())
+            missing = float(self.weights.sum()) / present - 1
+            return _error(schedule) / (2 * present**2) + participation * missing / self.weights.size
 
         return min(range(len(self.points)), key=harm, default=None)
 
@@ -117,7 +120,7 @@ def find_frontier(
     DeadlineExceededError
         ``stop`` was set before any point was found.
     """
-    parameters = spec.parameters
+    stated, problem, parameters = problem, problem.standard, spec.parameters
     if not (isinstance(problem, Problem) and isinstance(parameters, DualPursuitParameters)):
         raise TypeError("a frontier is that of a plain problem, found by dual_pursuit")
     stop = np.zeros(1, np.bool_) if stop is None else stop
@@ -127,7 +130,7 @@ def find_frontier(
         np.broadcast_to(problem.csi_error, problem.devices).astype(np.float64),
         problem.values,
         problem.gamma,
-        start_of(spec.warm_start),
+        start_of(stated.to_standard(spec.warm_start)),
         parameters.starts,
         seed_of(spec.seed),
         stop,
@@ -145,12 +148,12 @@ def find_frontier(
         own = problem.with_gamma(max(float(gammas[entry]) * _SERVED_AT, 1 / LARGEST))
         receiver = receivers[entry]
         selection = Selection(receiver, own.served(receiver), rounds, stopped)
-        schedule = answer(own, selection, spec, stop)
+        schedule = stated.restored(answer(own, selection, spec, stop), spec.coordination)
         if schedule.active.size >= min_devices and (
             not points or _error(schedule) < _error(points[-1].schedule)
         ):
-            points.append(Point(own, schedule))
-    return Frontier(tuple(reversed(points)), stopped)
+            points.append(Point(own.gamma, schedule))
+    return Frontier(tuple(reversed(points)), stopped, stated.weights)
 
 
 def _error(schedule: Schedule) -> float:

@@ -7,7 +7,7 @@ to :math:`\phi_k^2 \|c\|^2 \le \gamma |h_k^H c|^2` for all :math:`k \in S`. With
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE, inspect
+from app.scheduling.schedule import Method, Schedule
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 Scalar = TypeVar("Scalar", np.complex128, np.float64)
@@ -62,8 +63,11 @@ class AnyProblem(Rebuilt, ABC):
     :class:`app.scheduling.kind.Kind`.
     """
 
+    weights: RealArray
     gamma: float
     priorities: RealArray | None = None
+    valued_by: str = "priorities"
+    """The field that makes devices differ in value, if any does."""
 
     @property
     @abstractmethod
@@ -94,6 +98,31 @@ class AnyProblem(Rebuilt, ABC):
     @abstractmethod
     def why_no_bound(self) -> str | None:
         """Why there is no proven bound for this problem, to follow ``bound``; None if there is."""
+
+    @property
+    def standard(self) -> "AnyProblem":
+        """The problem that algorithms solve: itself, unless it is stated in other coordinates."""
+        return self
+
+    def to_standard(self, receiver: ComplexArray | None) -> ComplexArray | None:
+        """Return a receiver of this problem as one of the standard problem."""
+        return receiver
+
+    def restored(self, schedule: Schedule, method: Method) -> Schedule:
+        """Return the verified schedule that one of the standard problem stands for."""
+        return schedule
+
+    def solved(self, solve: Callable[["AnyProblem", Any], Schedule], spec: Any) -> Schedule:
+        """Return the schedule of this problem.
+
+        Parameters
+        ----------
+        solve
+            (standard problem, spec) → verified schedule.
+        spec
+            The :class:`app.scheduling.spec.SolveSpec`.
+        """
+        return solve(self, spec)
 
 
 @dataclass(frozen=True, eq=False)

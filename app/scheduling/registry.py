@@ -48,8 +48,8 @@ WIDEBAND_SCHEDULERS = _SCHEDULERS[BAND]
 
 
 def kind_of(problem: AnyProblem) -> Kind:
-    """Return the kind of ``problem``."""
-    return _KINDS[type(problem)]
+    """Return the kind of ``problem``, or of the standard problem that it comes down to."""
+    return _KINDS[type(problem.standard)]
 
 
 def schedulers_of(problem: AnyProblem) -> Mapping[str, Scheduler]:

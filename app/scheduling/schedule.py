@@ -36,6 +36,9 @@ class Schedule(NamedTuple):
     power_factors, computation_errors
         (F,) η and E of every subcarrier; None unless over a band. There ``power_factor`` is None,
         and ``computation_error`` what the criterion compares with the tolerance.
+    required_missing, required_gamma
+        Required devices that could not be served, and the least tolerance γ found that serves all
+        required ones together. None unless some could not.
     """
 
     feasible: bool
@@ -50,6 +53,8 @@ class Schedule(NamedTuple):
     upper_bound: int | None = None
     power_factors: RealArray | None = None
     computation_errors: RealArray | None = None
+    required_missing: IndexArray | None = None
+    required_gamma: float | None = None
 
     @property
     def optimal(self) -> bool:

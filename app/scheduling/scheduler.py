@@ -175,8 +175,9 @@ class Scheduler:
                     "algorithm", f"{self.name} takes at most {most} {what}, not {size}"
                 )
         if problem.priorities is not None and not self.takes_priorities:
+            field = problem.valued_by
             raise InvalidProblemError(
-                "priorities", f"{self.name} takes no priorities; choose dual_pursuit, for example"
+                field, f"{self.name} takes no {field}; choose dual_pursuit, for example"
             )
 
     def variants(self) -> Iterator[Parameters]:

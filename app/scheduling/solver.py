@@ -1,5 +1,6 @@
 """problem → scheduler → coordination → verified schedule."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,10 +65,14 @@ def solve_specified(
         ``stop`` was set before there was anything to answer.
     """
     stop = np.zeros(1, np.bool_) if stop is None else stop
+    schedule = problem.solved(partial(_solve_standard, stop), spec)
+    return with_bound(problem, schedule, spec, stop) if spec.bound else schedule
+
+
+def _solve_standard(stop: MaskArray, problem: AnyProblem, spec: SolveSpec) -> Schedule:
     context = Context(spec.seed, stop, spec.warm_start)
     selection = spec.scheduler.select(problem, spec.parameters, context)
-    schedule = kind_of(problem).answer(problem, selection, spec, stop)
-    return with_bound(problem, schedule, spec, stop) if spec.bound else schedule
+    return kind_of(problem).answer(problem, selection, spec, stop)
 
 
 def with_bound(
@@ -78,7 +83,7 @@ def with_bound(
     if schedule.upper_bound is not None or upper_bound is None:
         return schedule
     stop = np.zeros(1, np.bool_) if stop is None else stop
-    bounded = schedule._replace(upper_bound=upper_bound(problem, schedule, spec, stop))
+    bounded = schedule._replace(upper_bound=upper_bound(problem.standard, schedule, spec, stop))
     require_within_bound(bounded)
     return bounded
 

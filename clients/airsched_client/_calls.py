@@ -234,6 +234,16 @@ def _fields(shapes: Shapes, known: frozenset[str], options: Mapping[str, Any]) -
     for name, (convert, axis) in _VECTORS.items():
         if name in given:
             given[name] = convert(shapes, name, given[name], axis)
-    if np.ndim(given.get("csi_error", 0)) > 0:
-        given["csi_error"] = shapes.real("csi_error", given["csi_error"], "devices")
+    for name in ("csi_error", "power"):
+        if np.ndim(given.get(name, 0)) > 0:
+            given[name] = shapes.real(name, given[name], "devices")
+    if "noise_covariance" in given:
+        covariance = given["noise_covariance"]
+        given["noise_covariance"] = shapes.complex(
+            "noise_covariance", covariance, "antennas", "antennas"
+        )
+    for name in ("excluded", "required", "previous"):
+        if name in given:
+            # NumPy's integers, such as those of ``Schedule.active``, are not JSON's.
+            given[name] = [item if isinstance(item, str) else int(item) for item in given[name]]
     return given

@@ -130,7 +130,8 @@ class SchedulerClient:
             Seconds to wait for this answer, in place of the client's.
         options
             Exactly one of ``gamma``, ``gamma_db`` and ``max_error``; ``weights``, ``power``,
-            ``noise_variance``, ``device_ids``, ``algorithm``, ``csi_error``, ``coordination``,
+            ``noise_variance``, ``noise_covariance``, ``excluded``, ``required``, ``previous``,
+            ``device_ids``, ``algorithm``, ``csi_error``, ``coordination``,
             ``polish``, ``warm_start``, ``bound``, ``bound_ms``, ``deadline_ms``, ``seed``,
             ``priorities``: see :class:`ScheduleOptions`.
 

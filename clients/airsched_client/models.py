@@ -33,6 +33,9 @@ class Schedule:
     upper_bound, optimal
         Proven: no receiver serves more devices, and whether this schedule therefore has the most.
         None unless ``bound`` was asked for, or the algorithm is ``optimal``.
+    required_missing, required_gamma
+        Required devices that could not be served, and the least tolerance found that serves all
+        required ones. None unless some could not.
     request_id, server_timing
         The request's name in the service's log, and the milliseconds that the service took by part
         (``Server-Timing``).
@@ -51,6 +54,8 @@ class Schedule:
     stopped: Literal["converged", "deadline", "limit"]
     upper_bound: int | None = field(default=None, kw_only=True)
     optimal: bool | None = field(default=None, kw_only=True)
+    required_missing: tuple[int, ...] | None = field(default=None, kw_only=True)
+    required_gamma: float | None = field(default=None, kw_only=True)
     request_id: str | None = field(default=None, kw_only=True)
     server_timing: Mapping[str, float] = field(default_factory=dict, kw_only=True)
 
@@ -117,7 +122,7 @@ class WidebandSchedule:
 def _fields(model: type[Any], answer: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a schedule of this class, with read-only arrays."""
     # These are in the answer only if they were asked for.
-    fields: dict[str, Any] = dict.fromkeys(("upper_bound", "optimal")) | dict(answer)
+    fields: dict[str, Any] = dict.fromkeys(_OPTIONAL) | dict(answer)
     fields = {
         name: fields[name]
         for name in model.__dataclass_fields__
@@ -127,8 +132,9 @@ def _fields(model: type[Any], answer: Mapping[str, Any]) -> dict[str, Any]:
         if fields.get(name) is not None:
             fields[name] = np.array(fields[name], dtype)
             fields[name].flags.writeable = False
-    if fields["active_ids"] is not None:
-        fields["active_ids"] = tuple(fields["active_ids"])
+    for name in ("active_ids", "required_missing"):
+        if fields.get(name) is not None:
+            fields[name] = tuple(fields[name])
     for name in _COMPLEX & fields.keys():
         if fields[name] is not None:
             fields[name] = decode_complex(fields[name])
@@ -145,6 +151,7 @@ def schedules_from(
     )
 
 
+_OPTIONAL = ("upper_bound", "optimal", "required_missing", "required_gamma")
 _COMPLEX = {"receiver", "receivers", "transmit_scalars", "phases"}
 _REAL: dict[str, type[Any]] = {
     "active": np.int64,

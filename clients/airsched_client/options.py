@@ -11,10 +11,18 @@ class CommonOptions(TypedDict, total=False):
 
     weights: ArrayLike | None
     """(K,) positive aggregation weights φ (default: all 1)."""
-    power: float | None
-    """Transmit power limit P of every device (default: 1)."""
+    power: ArrayLike | None
+    """() or (K,) transmit power limit P of every device, or of each (default: 1)."""
     noise_variance: float | None
     """Noise variance σ² at an antenna (default: 1)."""
+    noise_covariance: ArrayLike | None
+    """(N, N) complex covariance of noise and interference, in place of ``noise_variance``."""
+    excluded: Iterable[int | str] | None
+    """Indices or names of devices that do not take part."""
+    required: Iterable[int | str] | None
+    """Indices or names of devices that must take part."""
+    previous: Iterable[int | str] | None
+    """Indices or names of the last round's devices, to keep where that costs no device."""
     device_ids: Iterable[str] | None
     """K distinct names, returned for the active devices."""
     algorithm: str | Mapping[str, Any] | None

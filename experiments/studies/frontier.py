@@ -55,8 +55,8 @@ def _row(name: str, problems: list[Problem]) -> list[str]:
         elapsed, found = _timed(partial(frontier_of, problem, seed))
         own.append(elapsed)
         single.append(_timed(partial(solve, problem, "dual_pursuit", seed=seed))[0])
-        for point, schedule in found.points:
-            alone = solve(point, "dual_pursuit", seed=seed)
+        for gamma, schedule in found.points:
+            alone = solve(problem.with_gamma(gamma), "dual_pursuit", seed=seed)
             more += alone.active.size > schedule.active.size
             same += alone.active.size == schedule.active.size
             fewer += alone.active.size < schedule.active.size

@@ -46,8 +46,8 @@ def test_points_verify_and_none_beats_another(coordination, bounded, preferring)
             problem = replace(problem, priorities=priorities)
         points = points_of(problem, seed, coordination=coordination)
         assert 1 <= len(points) <= problem.devices
-        for own, schedule in points:
-            verify(own, schedule, method=coordination)
+        for gamma, schedule in points:
+            verify(problem.with_gamma(gamma), schedule, method=coordination)
             assert schedule.feasible
         values = [value(problem, schedule) for _, schedule in points]
         errors = [schedule.computation_error for _, schedule in points]
@@ -57,7 +57,8 @@ def test_points_verify_and_none_beats_another(coordination, bounded, preferring)
             sizes = [schedule.active.size for _, schedule in points]
             assert sizes[-1] == np.count_nonzero(np.abs(problem.channels).sum(axis=0))
         if coordination == "zero_forcing" and not bounded:
-            for own, schedule in points:
+            for gamma, schedule in points:
+                own = problem.with_gamma(gamma)
                 assert schedule.computation_error == pytest.approx(own.max_error)
 
 
@@ -87,8 +88,8 @@ def test_beside_the_optimum(antennas):
         problem = Problem(iid_channels(rng, antennas, 7), rng.uniform(0.5, 1.5, 7), 1.0)
         points = points_of(problem, seed)
         assert [point.schedule.active.size for point in points] == list(range(1, 8))
-        for own, schedule in points:
-            below = replace(own, gamma=own.gamma * 0.99)
+        for gamma, schedule in points:
+            below = replace(problem, gamma=gamma * 0.99)
             total += 1
             beaten += solve(below, "exhaustive").active.size >= schedule.active.size
     assert beaten <= 0.02 * total
@@ -100,7 +101,8 @@ def test_with_priorities_beside_the_optimum():
     for seed in range(6):
         priorities = 10 ** rng.uniform(-1, 1, 7)
         problem = Problem(iid_channels(rng, 3, 7), np.ones(7), 1.0, priorities=priorities)
-        for own, schedule in points_of(problem, seed):
+        for gamma, schedule in points_of(problem, seed):
+            own = problem.with_gamma(gamma)
             best = solve(own, "exhaustive")
             assert value(own, schedule) <= value(own, best) * (1 + 1e-9)
             own_value += value(own, schedule)
@@ -115,8 +117,8 @@ def test_not_worse_than_dual_pursuit_at_a_points_own_tolerance(problems):
     for seed, problem in enumerate(problems(6, 6, 20, 0, seed=84)):
         points = points_of(problem, seed)
         assert len(points) == 20
-        for own, schedule in points:
-            alone = solve(own, "dual_pursuit", seed=seed)
+        for gamma, schedule in points:
+            alone = solve(problem.with_gamma(gamma), "dual_pursuit", seed=seed)
             more += alone.active.size > schedule.active.size
             fewer += alone.active.size < schedule.active.size
     assert more == 0
@@ -129,8 +131,8 @@ def test_the_cuts():
     sizes = [point.schedule.active.size for point in points_of(problem, min_devices=15)]
     assert sizes == [p.schedule.active.size for p in everything if p.schedule.active.size >= 15]
     spec = SolveSpec(DUAL, DUAL.parameters())
-    cut = find_frontier(replace(problem, gamma=everything[8].problem.gamma), spec).points
-    assert max(point.problem.gamma for point in cut) <= everything[8].problem.gamma
+    cut = find_frontier(replace(problem, gamma=everything[8].gamma), spec).points
+    assert max(point.gamma for point in cut) <= everything[8].gamma
     assert cut[-1].schedule.active.size >= everything[7].schedule.active.size
 
 
@@ -177,8 +179,8 @@ def test_stopped_on_the_way_it_returns_what_it_has():
     found = find_frontier(problem, SolveSpec(DUAL, DUAL.parameters(10_000)), stop)
     assert found.stopped == "deadline"
     assert len(found.points) > 0
-    for own, schedule in found.points:
-        verify(own, schedule)
+    for gamma, schedule in found.points:
+        verify(problem.with_gamma(gamma), schedule)
 
 
 def test_other_algorithms_have_no_frontier():
@@ -196,4 +198,4 @@ def test_a_channel_that_is_all_but_zero_does_not_hold_up_the_search(small):
     assert time.perf_counter() - began < 1.0
     assert points[0].schedule.active.tolist() == [0]
     for point in points:
-        verify(point.problem, point.schedule)
+        verify(problem.with_gamma(point.gamma), point.schedule)

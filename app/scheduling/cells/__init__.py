@@ -1,0 +1,1 @@
+"""Cells as they are: power limits, interference, devices that must or must not take part."""

@@ -1,0 +1,270 @@
+r"""A round in a cell as it is, stated as a standard problem that every algorithm solves.
+
+Maximise :math:`|S|` subject to :math:`\phi_k^2\,c^H R c \le \varepsilon P_k |h_k^H c|^2` for
+:math:`k \in S`, with the noise covariance R and the power limits :math:`P_k`. Some devices are
+*excluded*, and some are *required*: S must hold all of them, or nobody transmits. Among sets of
+equal size, the one that keeps most of the *previous* round's devices is preferred.
+
+Excluded devices are columns that do not exist. The other two are values of the set:
+
+- a previous device counts :math:`1 + 1/(2K)`: overlap decides between sets of equal size, and
+  never outweighs a device;
+- a required device counts more than all others together, so a set with all of them has a larger
+  value than any set without one.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from app.scheduling.cells.required import with_required
+from app.scheduling.cells.transform import Transform, span, whitening
+from app.scheduling.cells.verification import verify_in_cell
+from app.scheduling.irs.problem import IrsProblem
+from app.scheduling.problem import MAX_PRIORITY, AnyProblem, InvalidProblemError, Problem
+from app.scheduling.schedule import Method, Schedule
+from app.scheduling.types import ComplexArray, IndexArray, RealArray
+from app.scheduling.verification import VerificationError
+
+_NOBODY = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Cell(AnyProblem):
+    """A round as it was stated, and the standard problem that it comes down to.
+
+    Parameters
+    ----------
+    stated
+        The round with the channels of all devices at all antennas. Its power limit is the largest
+        P_k, its noise variance the mean over the antennas.
+    reduced
+        The standard problem.
+    transform
+        From its schedules to those of the cell.
+    power
+        (K,) power limits P_k; None if all have the stated one.
+    noise_covariance
+        (N, N) complex R; None for white noise.
+    required
+        Ascending indices of the devices that must take part.
+    valued_by
+        The field that makes devices differ in value, if any does.
+    """
+
+    stated: Problem | IrsProblem
+    reduced: Problem | IrsProblem
+    transform: Transform
+    power: RealArray | None = None
+    noise_covariance: ComplexArray | None = None
+    required: IndexArray = field(default_factory=lambda: _NOBODY)
+    valued_by: str = "priorities"
+
+    weights: RealArray = field(init=False, repr=False)
+    gamma: float = field(init=False, repr=False)
+    priorities: RealArray | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", self.stated.weights)
+        object.__setattr__(self, "gamma", self.stated.gamma)
+        object.__setattr__(self, "priorities", self.reduced.priorities)
+
+    def to_standard(self, receiver: ComplexArray | None) -> ComplexArray | None:
+        """Return a receiver of the cell (N,) as one of the standard problem."""
+        return self.transform.to_standard(receiver)
+
+    @property
+    def standard(self) -> Problem | IrsProblem:
+        """The problem that algorithms solve."""
+        return self.reduced
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """Those of the standard problem: what an algorithm has to deal with."""
+        return self.standard.sizes
+
+    @property
+    def entries(self) -> int:
+        """Number of channel coefficients of the standard problem."""
+        return self.standard.entries
+
+    @property
+    def receiver_shape(self) -> tuple[int, ...]:
+        """One entry per antenna of the cell."""
+        return self.stated.receiver_shape
+
+    @property
+    def why_no_bound(self) -> str | None:
+        """As for the standard problem."""
+        return self.standard.why_no_bound
+
+    def solved(self, solve: Callable[[AnyProblem, Any], Schedule], spec: Any) -> Schedule:
+        """Solve the standard problem; return its schedule in the cell's coordinates, verified."""
+        spec = replace(spec, warm_start=self.to_standard(spec.warm_start))
+        schedule = solve(self.reduced, spec)
+        if self.required.size and isinstance(self.reduced, Problem):
+            columns = self.transform.columns(self.required)
+            schedule = with_required(self.reduced, columns, schedule, solve, spec)
+        return self.restored(schedule, spec.coordination, spec.scheduler.keeps_tolerance)
+
+    def restored(
+        self, schedule: Schedule, method: Method, keeps_tolerance: bool = True
+    ) -> Schedule:
+        """Return the schedule of the cell that one of the standard problem stands for.
+
+        It is verified in the cell's own coordinates.
+        """
+        schedule = schedule._replace(
+            active=self.transform.indices(schedule.active),
+            transmit_scalars=self.transform.scalars(schedule.transmit_scalars),
+        )
+        if schedule.required_missing is not None:
+            missing = self.transform.indices(schedule.required_missing)
+            schedule = schedule._replace(required_missing=missing)
+        if schedule.receiver is None or schedule.power_factor is None:
+            return schedule
+        receiver, size = self.transform.receiver(schedule.receiver)
+        power_factor = schedule.power_factor / size**2
+        schedule = schedule._replace(receiver=receiver, power_factor=power_factor)
+        self.verify(schedule, method, keeps_tolerance=keeps_tolerance)
+        return schedule
+
+    def verify(self, schedule: Schedule, method: Method, *, keeps_tolerance: bool) -> None:
+        """Check a schedule with active devices, using only what was stated.
+
+        Raises
+        ------
+        VerificationError
+            A formula does not hold, an excluded device is active, or a required one is not.
+        """
+        if (
+            self.transform.kept is not None
+            and not np.isin(schedule.active, self.transform.kept).all()
+        ):
+            raise VerificationError("an excluded device is active")
+        if not np.isin(self.required, schedule.active).all():
+            raise VerificationError("a required device is not active")
+        power = self.stated.power if self.power is None else self.power
+        noise = self.noise_covariance
+        verify_in_cell(
+            self._channels(schedule.phases),
+            self.stated,
+            np.broadcast_to(power, self.stated.devices),
+            np.eye(self.stated.antennas) * self.stated.noise_variance if noise is None else noise,
+            schedule,
+            method,
+            keeps_tolerance=keeps_tolerance,
+        )
+
+    def _channels(self, phases: ComplexArray | None) -> ComplexArray:
+        if isinstance(self.stated, Problem):
+            return self.stated.channels
+        if phases is None:
+            raise VerificationError("every element of the surface needs a phase")
+        return self.stated.tuned(phases).channels
+
+
+def state(
+    stated: Problem | IrsProblem,
+    *,
+    power: RealArray | None = None,
+    noise_covariance: ComplexArray | None = None,
+    excluded: IndexArray = _NOBODY,
+    required: IndexArray = _NOBODY,
+    previous: IndexArray = _NOBODY,
+) -> Problem | IrsProblem | Cell:
+    """Return ``stated`` as a cell, or itself if that would change nothing.
+
+    Parameters
+    ----------
+    stated
+        The round, with the largest power limit and the mean noise variance.
+    power, noise_covariance
+        As for :class:`Cell`.
+    excluded, required, previous
+        Indices of devices.
+
+    Raises
+    ------
+    InvalidProblemError
+        The arguments contradict each other.
+    """
+    both = np.intersect1d(excluded, required)
+    if both.size:
+        raise InvalidProblemError(
+            "required", f"device {both[0]} is excluded as well; take it out of one of the two"
+        )
+    kept = np.setdiff1d(np.arange(stated.devices), excluded) if excluded.size else None
+    if kept is not None and kept.size == 0:
+        raise InvalidProblemError("excluded", "leaves no device to schedule")
+    amplitudes = None if power is None else np.sqrt(power / stated.power)
+    white = None if noise_covariance is None else whitening(noise_covariance, stated.noise_variance)
+    transform = Transform(stated.antennas, stated.devices, white, amplitudes, kept)
+    basis = span(_columns(stated, transform))
+    if basis is not None:
+        transform = replace(transform, basis=basis if white is None else white @ basis)
+    values = _values(stated, required, previous)
+    if values is None and all(
+        part is None for part in (transform.basis, transform.amplitudes, transform.kept)
+    ):
+        return stated
+    standard = _transformed(stated, transform, values)
+    valued_by = "required" if required.size else "previous" if previous.size else "priorities"
+    return Cell(stated, standard, transform, power, noise_covariance, required, valued_by)
+
+
+def _columns(stated: Problem | IrsProblem, transform: Transform) -> ComplexArray:
+    """Return whitened columns (N, …) that span all channels there can be."""
+    if isinstance(stated, Problem):
+        return transform.channels(stated.channels)
+    reflected = transform.to_antennas(stated.irs_to_server)
+    return np.hstack([transform.channels(stated.direct), reflected])
+
+
+def _transformed(
+    stated: Problem | IrsProblem, transform: Transform, values: RealArray | None
+) -> Problem | IrsProblem:
+    """Return ``stated`` in other coordinates, with these priorities (K,)."""
+    changed: dict[str, Any] = {"weights": transform.per_device(stated.weights)}
+    if np.any(stated.csi_error):
+        largest = 1.0 if transform.basis is None else np.linalg.norm(transform.basis, 2)
+        bounds = np.broadcast_to(stated.csi_error, stated.devices) * largest
+        changed["csi_error"] = transform.per_device(bounds, transform.amplitudes)
+    if values is not None:
+        changed["priorities"] = transform.per_device(values)
+    if isinstance(stated, Problem):
+        return replace(stated, channels=transform.channels(stated.channels), **changed)
+    return replace(
+        stated,
+        direct=transform.channels(stated.direct),
+        irs_to_server=transform.to_antennas(stated.irs_to_server),
+        devices_to_irs=transform.per_device(stated.devices_to_irs, transform.amplitudes),
+        **changed,
+    )
+
+
+def _values(
+    stated: Problem | IrsProblem, required: IndexArray, previous: IndexArray
+) -> RealArray | None:
+    """Return (K,) what each device adds to a set; None if each counts the same."""
+    priorities = stated.priorities
+    if isinstance(stated, IrsProblem) and (required.size or previous.size):
+        raise InvalidProblemError(
+            "required" if required.size else "previous", "is not available with a surface"
+        )
+    if previous.size:
+        if priorities is not None:
+            raise InvalidProblemError(
+                "previous", "prefers among sets of equal size; leave it out, or priorities"
+            )
+        priorities = np.ones(stated.devices)
+        priorities[previous] += 1 / (2 * stated.devices)
+    if not required.size:
+        return priorities
+    values = np.ones(stated.devices) if priorities is None else priorities.copy()
+    # Scaled so that the largest is within the bounds of priorities.
+    values *= min(1.0, MAX_PRIORITY / (3 * values.sum()))
+    values[required] += 2 * values.sum()
+    return np.maximum(values, 1 / MAX_PRIORITY)
