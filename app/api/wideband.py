@@ -6,11 +6,10 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationInfo, field_validator
 
 from app.api.algorithms import WIDEBAND_CHOICES, AlgorithmChoice, algorithm_in
-from app.api.cells import require_no_cell_fields
+from app.api.cells import Positive, require_no_cell_fields
 from app.api.requests import (
     ALGORITHM,
     BoundedRequest,
-    Positive,
     RoundRequest,
     require_within_batch,
 )
