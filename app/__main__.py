@@ -24,7 +24,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
-            # Asked for port 0, the system chose another.
+            # For port 0 the system chose one.
             _announce(self.config.host, self.servers[0].sockets[0].getsockname()[1])
 
 

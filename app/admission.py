@@ -62,18 +62,14 @@ class Shares:
         self._total = 0
         self._held: dict[str, int] = {}
 
-    def require_room(self, client: str, amount: int = 1) -> int:
-        """Return what ``client`` would hold with ``amount`` more, or refuse it."""
+    def take(self, client: str, amount: int = 1) -> None:
+        """Let ``client`` hold ``amount`` more, or refuse it."""
         if self._total + amount > self._limit:
             raise self._refusal
         held = self._held.get(client, 0) + amount
         if held > self._limit_per_client:
             raise ClientShareError
-        return held
-
-    def take(self, client: str, amount: int = 1) -> None:
-        """Let ``client`` hold ``amount`` more, or refuse it."""
-        self._held[client] = self.require_room(client, amount)
+        self._held[client] = held
         self._total += amount
         self._on_change(self._total)
 
@@ -87,17 +83,13 @@ class Shares:
         self._total -= amount
         self._on_change(self._total)
 
-    def holding(self, client: str, amount: int = 0) -> "Holding":
-        """Return a context in which ``client`` holds ``amount``, and may take more, to its end."""
-        return Holding(self, client, amount)
-
 
 class Holding:
-    """What one request holds of :class:`Shares`. Not a generator: every request needs two."""
+    """What one request holds of :class:`Shares`, and may take more of, to the end of a block."""
 
     __slots__ = ("_amount", "_client", "_shares")
 
-    def __init__(self, shares: Shares, client: str, amount: int) -> None:
+    def __init__(self, shares: Shares, client: str, amount: int = 0) -> None:
         self._shares, self._client, self._amount = shares, client, amount
 
     def __enter__(self) -> Callable[[int], None]:

@@ -34,7 +34,7 @@ class Deadline:
     client
         Who asks: a key, or else an address.
     disconnected
-        Waits until the client has gone; None if nobody can tell.
+        Waits until the client has disconnected; None if that cannot be known.
     stop
         (1,) mask that searches look at.
     """

@@ -111,7 +111,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._reading = _Reading.UNPARSED_BODY
             self._missing = int(dict(self.headers).get(b"content-length", b"0"))
             self._close_after_answer()
-        # Trailers go where nobody looks.
+        # Trailers are not added to the request's headers.
         self.headers = []
 
     def on_body(self, body: bytes) -> None:

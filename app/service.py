@@ -85,8 +85,8 @@ class Service:
     def _drain_at_sigterm(self) -> None:
         """At SIGTERM, first say that no more requests are wanted, and stop a little later.
 
-        Whoever routes requests here needs that time to notice. The server's own handler comes
-        then: it takes no more connections, and ends when the requests in flight are answered.
+        A load balancer needs that time to notice. The server's own handler comes then: it takes no
+        more connections, and ends when the requests in flight are answered.
         """
         loop = asyncio.get_running_loop()
         stop = signal.getsignal(signal.SIGTERM)

@@ -6,6 +6,7 @@ from importlib import import_module
 BENCHMARKS = (
     "kernels",
     "routes",
+    "path",
     "execution",
     "isolation",
     "overload",

@@ -1,7 +1,8 @@
-"""What one ``POST /schedule`` passes: the functions of ``app``, their files, and file switches.
+"""What one ``POST /schedule`` passes: functions of ``app``, their files, and switches of file.
 
 A request is answered in this process, without a socket, and every call of a function below ``app``
-is noted. Comprehensions count as part of the function around them.
+is noted in order. Comprehensions count as part of the function around them. A switch is a call of
+a function in another file than the call before.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from types import FrameType
 from typing import Any
 
 import app
+from app.api.bodies import ARRIVED
 from app.main import create_app
 from app.settings import Settings
 
@@ -42,7 +44,8 @@ def main() -> None:
     files = [file for file, _ in calls]
     switches = sum(before != after for before, after in pairwise(files))
     print("\n## One POST /schedule\n")
-    print(f"{len(calls)} functions in {len(set(files))} files, with {switches} switches of file:\n")
+    functions = len(set(calls))
+    print(f"{functions} functions in {len(set(files))} files, with {switches} switches of file:\n")
     for file, function in calls:
         print(f"    {file}: {function}")
 
@@ -79,12 +82,12 @@ async def _status(service: Any, scope: dict[str, Any]) -> int:
         if message["type"] == "http.response.start":
             statuses.append(message["status"])
 
-    await service({**scope, "state": {}}, receive, send)
+    await service({**scope, "state": {ARRIVED: True}}, receive, send)
     return int(statuses[0])
 
 
 def _described(frame: FrameType) -> Call | None:
-    path, function = Path(frame.f_code.co_filename), frame.f_code.co_name
-    if not path.is_relative_to(_ROOT) or function.startswith("<"):
+    path, code = Path(frame.f_code.co_filename), frame.f_code
+    if not path.is_relative_to(_ROOT) or code.co_name.startswith("<"):
         return None
-    return path.relative_to(_ROOT).as_posix(), function
+    return path.relative_to(_ROOT).as_posix(), code.co_qualname

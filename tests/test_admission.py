@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from app.admission import (
     ClientShareError,
     ConcurrencyLimitError,
+    Holding,
     OverloadedError,
     Shares,
     Turns,
@@ -39,7 +40,7 @@ def test_what_was_held_is_given_back_whatever_happens():
     shares = Shares(10, 1, ConcurrencyLimitError)
 
     def overdraw():
-        with shares.holding("one") as hold:
+        with Holding(shares, "one") as hold:
             for _ in range(3):
                 hold(4)
 

@@ -79,13 +79,13 @@ WIDEBAND_CHOICES: Choices = {
 
 def choose(choices: Choices, value: object) -> AlgorithmChoice:
     """Take an object with a name and parameters, or a name alone for the defaults."""
-    asked = {"name": value} if isinstance(value, str) else value
-    name = asked.get("name") if isinstance(asked, dict) else None
+    choice = {"name": value} if isinstance(value, str) else value
+    name = choice.get("name") if isinstance(choice, dict) else None
     if not isinstance(name, str):
         raise ValueError("must be the name of an algorithm, or an object with a name")
     if name not in choices:
         raise ValueError(f"{name[:100]!r} is not one of {', '.join(choices)}")
-    return _default(choices[name]) if asked is not value else choices[name].model_validate(asked)
+    return _default(choices[name]) if choice is not value else choices[name].model_validate(choice)
 
 
 @cache

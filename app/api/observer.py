@@ -190,8 +190,7 @@ class Observer:
         try:
             await self._app(scope, receive, observed)
         except ClientDisconnectedError:
-            # There is nobody to answer.
-            pass
+            pass  # Nobody is left to answer.
         except Exception as error:
             response = answer_to(scope, error)
             if status == CLIENT_DISCONNECTED:

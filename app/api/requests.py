@@ -1,4 +1,4 @@
-"""What is asked: one round to schedule, and the problem it states."""
+"""Bodies of the scheduling routes: one round to schedule, and the problem it states."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -167,7 +167,7 @@ class RoundRequest(CellFields):
             raise invalid([{"loc": ["device_ids"], "msg": "must be distinct"}])
 
 
-class TolerantRequest(RoundRequest):
+class ToleranceRequest(RoundRequest):
     """A round to schedule within a stated tolerance."""
 
     gamma: Positive | None = Field(
@@ -202,7 +202,7 @@ class TolerantRequest(RoundRequest):
         raise invalid([{"loc": [name], "msg": message} for name in given or TOLERANCES[:1]])
 
 
-class BoundedRequest(TolerantRequest):
+class BoundedRequest(ToleranceRequest):
     """A round to schedule whose devices can have priorities, and whose best can be bounded."""
 
     priorities: Priorities = None
@@ -329,7 +329,7 @@ class FrontierRequest(RoundRequest):
         return "max_error", self.reference_power * self.max_error / self.reference_noise
 
 
-class IrsScheduleRequest(TolerantRequest):
+class IrsScheduleRequest(ToleranceRequest):
     """One round to schedule together with the phases of a reflecting surface."""
 
     choices = IRS_CHOICES

@@ -78,7 +78,7 @@ def _schedules(
 async def schedule(request: Request) -> Response:
     """Return the receiver, the active set and the power factor for these channels.
 
-    Stateless: the same request and seed give the same schedule on any replica.
+    Stateless: the same request and seed give the same schedule on every replica of one image.
     """
     return await answer(request, ScheduleRequest, find_schedules, schedule_answer)
 
@@ -93,7 +93,7 @@ async def schedule_irs(request: Request) -> Response:
     """Return the phases of the reflecting surface as well, tuned together with the schedule.
 
     Everything in the answer refers to the tuned channels H⁰ + T diag(phases) G. Stateless: the
-    same request and seed give the same schedule on any replica.
+    same request and seed give the same schedule on every replica of one image.
     """
     return await answer(request, IrsScheduleRequest, find_schedules, schedule_answer)
 
@@ -113,7 +113,8 @@ async def schedule_wideband(request: Request) -> Response:
     """Return one active set for all subcarriers, and a receiver for each.
 
     Every coordinate of the model is then averaged over the same devices, whichever subcarrier
-    carries it. Stateless: the same request and seed give the same schedule on any replica.
+    carries it. Stateless: the same request and seed give the same schedule on every replica of one
+    image.
     """
     return await answer(request, WidebandRequest, find_schedules, wideband_answer)
 
@@ -127,7 +128,7 @@ async def schedule_frontier(request: Request) -> Response:
     Each has the least error found for its number; schedules that another beats, with as many
     devices or more for less error, are left out. For a controller that would rather see the
     trade-off than state a tolerance. With more than 100 devices, there are up to 100 points.
-    Stateless: the same request and seed give the same schedule on any replica.
+    Stateless: the same request and seed give the same schedule on every replica of one image.
     """
     return await answer(request, FrontierRequest, find_frontier, frontier_answer)
 

@@ -1,6 +1,6 @@
 """The way of every scheduling request: authorise, read, decode, solve, encode.
 
-A request counts as in progress once its body has arrived: heads without bodies hold up nobody.
+A request counts as in progress once its body has arrived: heads without bodies delay no other.
 Large bodies and answers are decoded and encoded in a thread, so that the event loop goes on.
 """
 
@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from app.admission import Shares
+from app.admission import Holding, Shares
 from app.api.bodies import ARRIVED, LARGE_BYTES, Body, decode, read_body, require_known_media_type
 from app.api.observer import Observation
 from app.api.requests import FrontierRequest, RoundRequest
@@ -31,7 +31,7 @@ Found = TypeVar("Found", Sequence[Schedule], Frontier)
 
 
 async def answer(
-    request: Request,
+    http: Request,
     model: type[Model],
     find: Callable[[Model, Service, Deadline], Awaitable[Found]],
     compose: Callable[[Model, Found, str], dict[str, Any]],
@@ -40,44 +40,46 @@ async def answer(
 
     Parameters
     ----------
+    http
+        As it came.
     model
         Of its body.
     find
-        (body, service, deadline) → what is found.
+        (request, service, deadline) → what is found.
     compose
-        (body, what is found, media type) → fields of the answer.
+        (request, what is found, media type) → fields of the answer.
     """
-    service: Service = request.app.state.service
-    observation: Observation = request.scope["observation"]
+    service: Service = http.app.state.service
+    observation: Observation = http.scope["observation"]
     headers, settings = observation.headers, service.settings
-    client = client_of(request.scope.get("client"), headers, settings)
+    client = client_of(http.scope.get("client"), headers, settings)
     media_type = require_known_media_type(headers)
     service.readiness.require_ready()
     observation.begin("wait")
-    with service.memory.holding(client) as hold:
-        arrived = ARRIVED in request.scope.get("state", ())
-        body = await read_body(request.receive, headers, settings, hold, arrived=arrived)
+    with Holding(service.memory, client) as hold:
+        arrived = ARRIVED in http.scope.get("state", ())
+        body = await read_body(http.receive, headers, settings, hold, arrived=arrived)
         deadline = Deadline.after(
-            settings.deadline_ms / 1e3, client, partial(_disconnected, request.receive)
+            settings.deadline_ms / 1e3, client, partial(_disconnected, http.receive)
         )
-        with service.places.holding(client, 1):
+        with Holding(service.places, client, 1):
             await service.turns.take(client)
             observation.begin("decode")
             if len(body) <= LARGE_BYTES:
-                asked = _decoded(body, media_type, model, service)
+                request = _decoded(body, media_type, model, service)
             else:
-                asked = await service.run_in_thread(_decoded, body, media_type, model, service)
+                request = await service.run_in_thread(_decoded, body, media_type, model, service)
             del body
-            observation.algorithm, observation.devices = asked.algorithm.name, asked.devices
+            observation.algorithm, observation.devices = request.algorithm.name, request.devices
             observation.begin("solve")
-            found = await find(asked, service, deadline.within(asked.deadline_ms))
+            found = await find(request, service, deadline.within(request.deadline_ms))
             observation.found(found)
             media_type = answer_type(headers)
-            if asked.answered_devices <= LARGE_DEVICES:
-                content = encode(compose(asked, found, media_type), media_type)
+            if request.answered_devices <= LARGE_DEVICES:
+                content = encode(compose(request, found, media_type), media_type)
             else:
                 content = await service.run_in_thread(
-                    lambda: encode(compose(asked, found, media_type), media_type)
+                    lambda: encode(compose(request, found, media_type), media_type)
                 )
     if len(content) <= LARGE_BYTES:
         return Response(content, media_type=media_type)
@@ -85,31 +87,31 @@ async def answer(
 
 
 async def find_schedules(
-    asked: RoundRequest, service: Service, deadline: Deadline
+    request: RoundRequest, service: Service, deadline: Deadline
 ) -> Sequence[Schedule]:
     """Return the schedule of every round of a request."""
-    spec = asked.specification()
+    spec = request.specification()
     service.readiness.require_compiled(required_parts(spec))
-    return await service.executor.solve(asked.problems, spec, deadline)
+    return await service.executor.solve(request.problems, spec, deadline)
 
 
-async def find_frontier(asked: FrontierRequest, service: Service, deadline: Deadline) -> Frontier:
+async def find_frontier(request: FrontierRequest, service: Service, deadline: Deadline) -> Frontier:
     """Return the schedules of one round at every tolerance."""
     service.readiness.require_compiled({FRONTIER})
     return await service.executor.frontier(
-        asked.problems[0], asked.specification(), asked.min_devices, deadline
+        request.problems[0], request.specification(), request.min_devices, deadline
     )
 
 
 def _decoded(body: Body, media_type: str, model: type[Model], service: Service) -> Model:
-    asked = model.model_validate(decode(body, media_type), context=service.limits)
-    # Checked and kept, so that nobody has to do it on the event loop.
-    assert asked.problems
-    return asked
+    request = model.model_validate(decode(body, media_type), context=service.limits)
+    # Checked and kept, so that it is not done on the event loop.
+    assert request.problems
+    return request
 
 
 async def _disconnected(receive: Receive) -> None:
-    """Return when the client has gone."""
+    """Return when the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -127,7 +129,7 @@ class _LargeResponse(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it."""
         content = bytes(self.body)
-        with self._memory.holding(self._client, len(content)):
+        with Holding(self._memory, self._client, len(content)):
             await send(
                 {
                     "type": "http.response.start",

@@ -3,8 +3,8 @@
 - Short solves run on the event loop, without a hop to a thread and back: those that cannot hold it
   for longer than :data:`LOOP_SECONDS`, by the estimate of their scheduler.
 - Longer ones that look at their stop flag run in threads: compiled, without the interpreter lock.
-- Slow ones run in processes, which are killed when nobody waits any more: at the deadline, and when
-  the client has gone. However slow they are, they hold no thread that others need, and no lock.
+- Slow ones run in processes, which are killed at the deadline, and when the client disconnects.
+  However slow they are, they hold no thread that others need, and no lock.
 
 Threads and processes each have a short queue that clients share fairly
 (:mod:`app.execution.lane`). What it cannot hold is refused at once: waiting adds delay, not
@@ -64,7 +64,7 @@ class Executor:
         QueueFullError
             The queue is full.
         ClientDisconnectedError
-            The client has gone.
+            The client disconnected.
         WorkerDiedError
             The solver process died.
         """

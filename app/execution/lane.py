@@ -1,7 +1,7 @@
 """A lane: threads that run solves, or wait for their processes, and a fair, bounded queue.
 
 A client alone may keep ``workers`` of them busy; one more thread is there for the others, so that
-nobody has to wait for the end of somebody else's long solve. Clients take turns: a thread that
+no client waits for the end of another's long solve. Clients take turns: a thread that
 becomes free takes the next solve of the client that runs the fewest. When the queue is full, a
 client with less to do than another takes the place of that client's newest solve.
 """
@@ -78,7 +78,7 @@ class Lane:
         metrics.QUEUE_LIMIT.labels(name).set(queue_length)
 
     async def run(self, works: Sequence[Work[Outcome]], deadline: Deadline) -> list[Outcome]:
-        """Wait for all of ``works``; when nobody waits for them any more, stop them.
+        """Wait for all of ``works``, and stop them at the deadline or if the client disconnects.
 
         Raises
         ------
@@ -200,7 +200,7 @@ class Lane:
             self._start(task)
 
     def _forget(self, task: _Task[Any]) -> None:
-        """Take a solve that nobody waits for out of the queue, or kill it."""
+        """Take an unwanted solve out of the queue, or kill it."""
         if task.running:
             task.work.kill()
         elif task in self._waiting.get(task.client, ()):

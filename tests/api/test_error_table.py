@@ -167,17 +167,17 @@ def queue_full(client, limited, monkeypatch):
 
 
 def concurrency_limit(client, limited, monkeypatch):
-    monkeypatch.setattr("app.admission.Shares.require_room", refuse_with(ConcurrencyLimitError))
+    monkeypatch.setattr("app.admission.Shares.take", refuse_with(ConcurrencyLimitError))
     return limited.post("/schedule", json=GOOD, headers=KEY)
 
 
 def client_share(client, limited, monkeypatch):
-    monkeypatch.setattr("app.admission.Shares.require_room", refuse_with(ClientShareError))
+    monkeypatch.setattr("app.admission.Shares.take", refuse_with(ClientShareError))
     return limited.post("/schedule", json=GOOD, headers=KEY)
 
 
 def memory_limit(client, limited, monkeypatch):
-    monkeypatch.setattr("app.admission.Shares.require_room", refuse_with(MemoryLimitError))
+    monkeypatch.setattr("app.admission.Shares.take", refuse_with(MemoryLimitError))
     return limited.post("/schedule", json=GOOD, headers=KEY)
 
 
