@@ -154,8 +154,10 @@ def network_band_problems(
     problems = []
     for index in range(count):
         rng = np.random.default_rng([seed, index])
-        network = Network(NetworkParameters(devices=devices, antennas=antennas), rng)
-        channels = network.fade_band(rng, subcarriers, taps)
+        parameters = NetworkParameters(
+            devices=devices, antennas=antennas, subcarriers=subcarriers, taps=taps
+        )
+        channels = Network(parameters, rng).fade(rng).direct
         weights = aggregation_weights(data_sizes(50_000, devices, PartitionParameters(), rng))
         gamma = 10 ** (gamma_db / 10)
         problems.append(WidebandProblem(channels, weights, gamma, criterion=criterion))

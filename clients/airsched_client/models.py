@@ -118,6 +118,28 @@ class WidebandSchedule:
         """Build it from the service's answer; unknown fields are ignored."""
         return cls(**_fields(cls, answer))
 
+    def subcarriers(self) -> tuple[Schedule, ...]:
+        """Return the schedule of every subcarrier; none when nobody is active."""
+        if self.receivers is None or self.power_factors is None or self.computation_errors is None:
+            return ()
+        shared = {
+            name: getattr(self, name)
+            for name in Schedule.__dataclass_fields__
+            if name in WidebandSchedule.__dataclass_fields__
+        }
+        return tuple(
+            Schedule(
+                **shared
+                | {
+                    "receiver": self.receivers[f],
+                    "power_factor": float(self.power_factors[f]),
+                    "computation_error": float(self.computation_errors[f]),
+                    "transmit_scalars": self.transmit_scalars[f],
+                }
+            )
+            for f in range(len(self.receivers))
+        )
+
 
 def _fields(model: type[Any], answer: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a schedule of this class, with read-only arrays."""

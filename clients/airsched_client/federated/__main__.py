@@ -117,6 +117,8 @@ def _experiment(
     policies = list(options.policies)
     if _EVERY in policies:
         route = "/schedule/irs" if options.elements else "/schedule"
+        if options.subcarriers > 1:
+            route = "/schedule/wideband"
         offered = []
         for algorithm in scheduler.algorithms():
             if route not in algorithm.endpoints:
@@ -148,7 +150,8 @@ def _experiment(
 
 def _network(options: argparse.Namespace) -> NetworkParameters:
     """Return the network; K and N are as options, or else those of the trace."""
-    chosen = {"elements": options.elements, "csi_error": options.csi_error}
+    names = ("elements", "csi_error", "subcarriers", "taps")
+    chosen = {name: getattr(options, name) for name in names}
     trace = None if options.channels is None else Trace.open(options.channels)
     if trace is not None:
         trace.require(options.power, options.noise_variance)
@@ -202,6 +205,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--devices", type=int, help=f"K; None for {network.devices}, or as in the trace")
     add("--antennas", type=int, help=f"N; None for {network.antennas}, or as in the trace")
     add("--elements", type=int, default=network.elements, help="M of a reflecting surface")
+    add("--subcarriers", type=int, default=network.subcarriers, help="F of a band")
+    add("--taps", type=int, default=network.taps, help="paths of a device's signal, over a band")
     add("--power", type=float, default=usual.power, help="P")
     add("--noise-variance", type=float, default=usual.noise_variance, help="σ²")
     add("--csi-error", type=float, default=network.csi_error, help="bound on ‖h_k − ĥ_k‖")

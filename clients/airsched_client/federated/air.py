@@ -29,7 +29,7 @@ numbers, however many devices there are.
 quadratures of a symbol.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -94,7 +94,7 @@ class Aggregate:
     scale
         s, the common factor.
     channel_uses
-        Number of symbols sent, at the same time by all devices.
+        Number of symbols sent, at the same time by all devices; over a band, on each subcarrier.
     energy
         Sum of what the devices sent, in units of power times channel uses.
     """
@@ -167,6 +167,55 @@ def aggregate(
     estimate = _from_pairs(total, size) if options.quadratures else total.real
     mean = estimate / weights[schedule.active].sum()
     return Aggregate(mean, error, scale, total.size, energy / scale**2)
+
+
+def aggregate_band(
+    channels: Complex,
+    schedules: Sequence[Schedule],
+    weights: Real,
+    updates: Mapping[int, Real],
+    noise_variance: float,
+    rng: np.random.Generator,
+    *,
+    options: AirOptions | None = None,
+    amplitudes: Real | None = None,
+) -> Aggregate:
+    """Send the updates over the subcarriers of a band: entry d on subcarrier d mod F.
+
+    The power is limited on every subcarrier, so each has a scale of its own.
+
+    Parameters
+    ----------
+    channels
+        (F, N, K) complex, the true channels.
+    schedules
+        One for every subcarrier. Where nobody is active, the model keeps its entries.
+    updates
+        (D,) real, of every device that is active on some subcarrier.
+    """
+    size = next(iter(updates.values())).size
+    mean, errors, scales = np.zeros(size), [], []
+    uses, energy = 0, 0.0
+    for f, schedule in enumerate(schedules):
+        if not schedule.active.size or f >= size:
+            continue
+        part = slice(f, None, len(schedules))
+        received = aggregate(
+            channels[f],
+            schedule,
+            weights,
+            (updates[device][part] for device in schedule.active.tolist()),
+            noise_variance,
+            rng,
+            options=options,
+            amplitudes=amplitudes,
+        )
+        mean[part] = received.mean
+        errors.append(received.measured_error)
+        scales.append(received.scale)
+        uses = max(uses, received.channel_uses)
+        energy += received.energy
+    return Aggregate(mean, float(np.mean(errors)), float(np.mean(scales)), uses, energy)
 
 
 def digital(

@@ -65,6 +65,9 @@ class NetworkParameters:
         Position of the surface, in metres and degrees as seen from the server.
     irs_path_loss_exponent
         α of the links to and from the surface.
+    subcarriers, taps
+        F, and the number of paths that arrive one after the other: see :mod:`.band`. One tap makes
+        the subcarriers alike.
     """
 
     devices: int = 20
@@ -80,6 +83,8 @@ class NetworkParameters:
     irs_distance: float = 50.0
     irs_azimuth: float = 0.0
     irs_path_loss_exponent: float = 2.2
+    subcarriers: int = 1
+    taps: int = 4
 
     def __post_init__(self) -> None:
         if self.devices < 1 or self.antennas < 1 or self.elements < 0:
@@ -90,6 +95,10 @@ class NetworkParameters:
             raise ValueError("angular_deviation must be an ascending pair of degrees >= 0")
         if self.csi_error < 0 or self.irs_distance <= 0:
             raise ValueError("csi_error must be at least 0 and irs_distance positive")
+        if self.subcarriers < 1 or self.taps < 1:
+            raise ValueError("subcarriers and taps must be at least 1")
+        if self.subcarriers > 1 and (self.elements or self.csi_error):
+            raise ValueError("a band has exact channels and no surface: leave out the others")
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +108,7 @@ class Channels:
     Parameters
     ----------
     direct
-        (N, K) complex, column k is h_k: the true channels.
+        (N, K) complex, column k is h_k: the true channels; (F, N, K) over a band.
     estimates
         (N, K) complex, column k is ĥ_k: what the server knows; equal to ``direct`` if exact.
     irs_to_server, devices_to_irs
@@ -183,6 +192,9 @@ class Network:
     def fade(self, rng: np.random.Generator) -> Channels:
         """Draw the channels of one round."""
         parameters = self.parameters
+        if parameters.subcarriers > 1:
+            band = self._fade_band(rng)
+            return Channels(band, band)
         direct = _draw(self._direct, rng)
         estimates = direct - parameters.csi_error * _in_unit_ball(rng, direct.shape)
         if not parameters.elements:
@@ -195,15 +207,12 @@ class Network:
             direct, estimates, np.sqrt(self._surface_gain) * link, _draw(self._to_surface, rng)
         )
 
-    def fade_band(self, rng: np.random.Generator, subcarriers: int, taps: int) -> Complex:
-        """Draw the channels of one round on every subcarrier of a band, (F, N, K).
-
-        The line of sight arrives first, the scattered power over all ``taps``: see :mod:`.band`.
-        """
-        mean, root = self._direct
+    def _fade_band(self, rng: np.random.Generator) -> Complex:
+        """Return (F, N, K): the line of sight arrives first, the scattered power over all taps."""
+        taps, (mean, root) = self.parameters.taps, self._direct
         drawn = np.einsum("knm,lmk->lnk", root, _gaussian(rng, (taps, *mean.shape)))
         scattered = np.sqrt(tap_powers(taps))[:, None, None] * drawn
-        return mean + subcarrier_channels(scattered, subcarriers)
+        return mean + subcarrier_channels(scattered, self.parameters.subcarriers)
 
     def _links(self, places: Real, size: int, exponent: float) -> tuple[Complex, Complex]:
         """Return the mean, (size, K), and a root of the covariance, (K, size, size)."""

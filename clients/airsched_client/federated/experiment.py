@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from airsched_client.federated.air import AirOptions
 from airsched_client.federated.channels import Channels, NetworkParameters
 from airsched_client.federated.partition import PartitionParameters
-from airsched_client.models import Schedule
+from airsched_client.models import Schedule, WidebandSchedule
 from airsched_client.options import ScheduleOptions
 
 PERFECT = "perfect"
@@ -20,7 +20,10 @@ AUTO = "auto"
 DIGITAL = "digital"
 """The policy without the air: every device sends in a slot of its own, without noise."""
 
-PolicyFunction = Callable[[Channels, ScheduleOptions], Schedule | None]
+Scheduled = Schedule | WidebandSchedule | Sequence[Schedule]
+"""A schedule; over a band also one for every subcarrier, each with a set of its own."""
+
+PolicyFunction = Callable[[Channels, ScheduleOptions], Scheduled | None]
 """A policy of your own: from the channels and the options of a request to a schedule.
 
 The options are ``weights``, ``power``, ``noise_variance``, ``seed`` and so on. It returns None if
@@ -132,6 +135,11 @@ class Experiment:
             raise ValueError("power and noise_variance must be positive")
         if self.network.elements and AUTO in map(name_of, self.names):
             raise ValueError(f"{AUTO} cannot tune a reflecting surface: leave out elements")
+        for policy in (AUTO, DIGITAL):
+            if self.network.subcarriers > 1 and policy in map(name_of, self.names):
+                raise ValueError(f"{policy} takes no band: leave out subcarriers")
+        if self.channels is not None and self.network.subcarriers > 1:
+            raise ValueError("a trace has one subcarrier: leave out subcarriers")
         if self.channels is not None and self.network.elements:
             raise ValueError("a trace has no reflecting surface: leave out elements")
 

@@ -21,17 +21,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airsched_client.client import SchedulerClient
-from airsched_client.federated.air import Aggregate, aggregate, digital
+from airsched_client.federated.air import Aggregate, aggregate, aggregate_band, digital
 from airsched_client.federated.channels import Channels
 from airsched_client.federated.checkpoint import Model
-from airsched_client.federated.experiment import AUTO, DIGITAL, PERFECT, Experiment, Record, Run
+from airsched_client.federated.experiment import (
+    AUTO,
+    DIGITAL,
+    PERFECT,
+    Experiment,
+    Record,
+    Run,
+    Scheduled,
+)
 from airsched_client.federated.fading import ChannelSource, fading_of
 from airsched_client.federated.partition import aggregation_weights, parts_of
 from airsched_client.federated.priorities import priorities
 from airsched_client.federated.scheduling import request_schedule
 from airsched_client.federated.streams import Purpose, request_seed, stream
 from airsched_client.federated.tasks import HasLabels, HasStatistics, LocalRound, Task
-from airsched_client.models import IrsSchedule, Schedule
+from airsched_client.models import IrsSchedule, Schedule, WidebandSchedule
 from airsched_client.options import ScheduleOptions
 
 Real = NDArray[np.floating]
@@ -138,6 +146,10 @@ class Setting:
             )
             return _Sent(heard, None, received)
         schedule = self._schedule(run, channels, before, scheduler)
+        if isinstance(schedule, WidebandSchedule):
+            schedule = schedule.subcarriers()
+        if schedule is not None and not isinstance(schedule, Schedule):
+            return self._send_over_band(channels, schedule, parameters, before)
         if schedule is None or not schedule.active.size:
             return _Sent(np.zeros(0, np.int64), None, None)
         through = channels.direct
@@ -155,13 +167,38 @@ class Setting:
         )
         return _Sent(schedule.active, schedule.computation_error, received)
 
+    def _send_over_band(
+        self,
+        channels: Channels,
+        schedules: Sequence[Schedule],
+        parameters: Real,
+        before: Sequence[Record],
+    ) -> "_Sent":
+        """Send as the schedules of all subcarriers say; a device takes part if any has it."""
+        active = np.unique(np.concatenate([[], *(one.active for one in schedules)])).astype(int)
+        if not active.size:
+            return _Sent(active, None, None)
+        updates = self._updates(parameters, active, before)
+        received = aggregate_band(
+            channels.direct,
+            schedules,
+            self.weights,
+            dict(zip(active.tolist(), updates, strict=True)),
+            self._experiment.noise_variance,
+            stream(self._seed, Purpose.AIR, len(before)),
+            options=self._experiment.air,
+            amplitudes=self._amplitudes,
+        )
+        errors = [one.computation_error for one in schedules if one.computation_error is not None]
+        return _Sent(active, float(np.mean(errors)), received)
+
     def _schedule(
         self,
         run: Run,
         channels: Channels,
         before: Sequence[Record],
         scheduler: SchedulerClient | None,
-    ) -> Schedule | None:
+    ) -> Scheduled | None:
         """Ask the service, or a policy of the user's; None if nobody can be served."""
         experiment = self._experiment
         common = ScheduleOptions(

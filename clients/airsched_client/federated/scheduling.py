@@ -4,8 +4,13 @@ from typing import Any, cast
 
 from airsched_client.client import SchedulerClient
 from airsched_client.federated.channels import Channels
-from airsched_client.models import Schedule
-from airsched_client.options import FrontierOptions, IrsOptions, ScheduleOptions
+from airsched_client.models import Schedule, WidebandSchedule
+from airsched_client.options import (
+    FrontierOptions,
+    IrsOptions,
+    ScheduleOptions,
+    WidebandOptions,
+)
 
 _TOLERANCES = ("gamma", "gamma_db", "max_error")
 
@@ -15,13 +20,14 @@ def request_schedule(
     channels: Channels,
     options: ScheduleOptions,
     participation: float | None = None,
-) -> Schedule | None:
+) -> Schedule | WidebandSchedule | None:
     """Ask the service for a schedule, or for the best point of the frontier.
 
     Parameters
     ----------
     channels
-        Of the round; the service gets the estimates. With a reflecting surface, it tunes that too.
+        Of the round; the service gets the estimates. With a reflecting surface, it tunes that too;
+        over a band, it finds one set for all subcarriers.
     options
         Of the request. Without a tolerance, the schedule is the best point of the frontier.
     participation
@@ -37,6 +43,8 @@ def request_schedule(
         given.pop("polish", None)
         rest = cast(FrontierOptions, {**given, "participation": participation})
         return scheduler.schedule_frontier(channels.estimates, **rest).best()
+    if channels.estimates.ndim == 3:
+        return scheduler.schedule_wideband(channels.estimates, **cast(WidebandOptions, given))
     if channels.irs_to_server is None or channels.devices_to_irs is None:
         return scheduler.schedule(channels.estimates, **cast(ScheduleOptions, given))
     links: tuple[Any, Any] = channels.irs_to_server, channels.devices_to_irs

@@ -30,7 +30,7 @@ from airsched_client.federated.streams import Purpose, stream
 from airsched_client.flower.model import Model, OverTheAir
 from airsched_client.flower.nodes import Nodes
 from airsched_client.flower.sources import ChannelSource, Device
-from airsched_client.models import Schedule
+from airsched_client.models import Schedule, WidebandSchedule
 from airsched_client.options import ScheduleOptions
 
 _log = logging.getLogger("flwr")
@@ -140,6 +140,8 @@ class OverTheAirFedAvg(FedAvg):
         options["weights"] = weights
         options["device_ids"] = [str(device.node_id) for device in devices]
         schedule = request_schedule(self._scheduler, channels, options)
+        if isinstance(schedule, WidebandSchedule):
+            raise ValueError("the strategy sends over one subcarrier: the channels must be N×K")
         self._round = _Round(
             devices, weights, channels, schedule, Model(arrays, self._over_the_air)
         )

@@ -206,11 +206,10 @@ def test_the_papers_curve_appears():
 
 
 def test_a_band_has_the_statistics_of_the_network_on_every_subcarrier():
-    network = Network(NetworkParameters(devices=3, antennas=2), np.random.default_rng(0))
-    rng = np.random.default_rng(1)
-    bands = np.stack([network.fade_band(rng, 4, taps=3) for _ in range(20_000)])
+    built = network(devices=3, antennas=2, subcarriers=4, taps=3)
+    bands = np.stack([channels.direct for channels in fades(built, 20_000)])
     assert bands.shape == (20_000, 4, 2, 3)
-    mean, covariance = network.mean_and_covariance()
+    mean, covariance = built.mean_and_covariance()
     for f in range(4):
         centred = bands[:, f] - mean
         assert np.abs(centred.mean(axis=0)).max() < 0.03
@@ -219,15 +218,21 @@ def test_a_band_has_the_statistics_of_the_network_on_every_subcarrier():
 
 
 def test_one_tap_is_a_flat_band_and_more_taps_decorrelate_it():
-    network = Network(NetworkParameters(devices=2, antennas=2), np.random.default_rng(2))
-    flat = network.fade_band(np.random.default_rng(3), 8, taps=1)
+    (channels,) = fades(network(devices=2, antennas=2, subcarriers=8, taps=1), 1)
+    flat = channels.direct
     np.testing.assert_allclose(flat, np.broadcast_to(flat[0], flat.shape))
     taps = tap_powers(4)
     assert taps.sum() == pytest.approx(1)
-    mean, covariance = network.mean_and_covariance()
-    rng = np.random.default_rng(4)
-    bands = np.stack([network.fade_band(rng, 8, taps=4) for _ in range(20_000)]) - mean
+    built = network(devices=2, antennas=2, subcarriers=8, taps=4)
+    mean, covariance = built.mean_and_covariance()
+    bands = np.stack([channels.direct for channels in fades(built, 20_000)]) - mean
     apart = np.mean(bands[:, 0, 0, 0].conj() * bands[:, 3, 0, 0]) / covariance[0, 0, 0].real
     # The correlation over frequency is the Fourier transform of the taps' powers.
     expected = np.sum(taps * np.exp(-2j * np.pi * 3 * np.arange(4) / 8))
     assert apart == pytest.approx(expected, abs=0.03)
+
+
+@pytest.mark.parametrize("wrong", [{"elements": 2}, {"csi_error": 0.1}, {"taps": 0}])
+def test_what_a_band_does_not_have(wrong):
+    with pytest.raises(ValueError, match=r"band|taps"):
+        NetworkParameters(subcarriers=2, **wrong)
