@@ -12,6 +12,7 @@ STUDIES = {
     "irs": "algorithms that tune a reflecting surface",
     "irs_search": "the joint search with a surface beside one that only adds devices",
     "wideband": "one set of devices over a band: beside the optimum, and for wider bands",
+    "wideband_learning": "learning over a band: one set of devices, beside one per subcarrier",
     "auto": "learning with the tolerance that the service chooses, beside every fixed one",
     "turns": "who is heard in learning: priorities by age beside none",
 }
