@@ -1,6 +1,7 @@
 """The queue before threads and processes: bounded, and shared fairly among clients."""
 
 import asyncio
+import gc
 import threading
 from collections import defaultdict
 
@@ -136,3 +137,18 @@ async def test_a_batch_may_take_the_places_of_busier_clients(held):
     tasks = await lane.asked("aaaaa")
     tasks.append(lane.ask("b", parts=2))
     assert await outcomes(lane, tasks) == ["a", "a", "a", "a", None, "bb"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("parts", [1, 2])
+async def test_a_missed_deadline_leaves_no_outcome_that_nobody_retrieves(held, parts):
+    """Asyncio would log it as an error for each solve that is given up."""
+    logged = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, about: logged.append(about))
+    each = held(2, 2)
+    with pytest.raises(DeadlineExceededError):
+        await each.ask("slow", seconds=0.05, parts=parts)
+    each.gate.set()
+    await asyncio.sleep(0.05)
+    gc.collect()
+    assert logged == []

@@ -92,6 +92,8 @@ class Lane:
         tasks = [_Task(work, deadline.client, create_future()) for work in works]
         self._admit(deadline.client, tasks)
         outcomes = asyncio.gather(*(task.outcome for task in tasks))
+        # Looked at here as well, because nobody does once the deadline has passed.
+        outcomes.add_done_callback(lambda done: done.cancelled() or done.exception())
         awaited: list[asyncio.Future[Any]] = [outcomes]
         if deadline.disconnected is not None:
             awaited.append(asyncio.ensure_future(deadline.disconnected()))
