@@ -33,10 +33,10 @@ LINEAR: dict[Scale, Setting] = {
 """Training images, epochs, and epochs per channel, of a linear layer on fixed features."""
 LINEAR_SEEDS: dict[Scale, range] = {"quick": range(3), "paper": range(15)}
 NETWORK: dict[Scale, Setting] = {
-    "quick": {"samples": 50_000, "rounds": 12, "coherence": 10, "width": 0.5},
-    "paper": {"samples": 50_000, "rounds": 60, "coherence": 10, "width": 1.0},
+    "quick": {"samples": 50_000, "rounds": 12, "coherence": 10, "width": 0.5, "bfloat16": 0},
+    "paper": {"samples": 50_000, "rounds": 60, "coherence": 10, "width": 1.0, "bfloat16": 1},
 }
-"""The same of the paper's network, and its width as a share of the paper's."""
+"""The same of the paper's network, its width as a share of the paper's, and its precision."""
 NETWORK_SEEDS: dict[Scale, range] = {"quick": range(3), "paper": range(3)}
 
 Epochs = dict[str, list[float]]
@@ -162,8 +162,13 @@ def _task(name: str, data: str | None, setting: Setting) -> Task:
         from airsched_client.federated.tasks.cifar10 import Cifar10
 
         torch.set_num_threads(1)
-        samples, width = int(setting["samples"]), setting["width"]
-        return Cifar10(Path(str(data)), samples=samples, epochs=1, width=width)
+        return Cifar10(
+            Path(str(data)),
+            samples=int(setting["samples"]),
+            epochs=1,
+            width=setting["width"],
+            bfloat16=bool(setting.get("bfloat16")),
+        )
     if name == "digits":
         return build(name)
     return Patches(Path(str(data)), samples=int(setting["samples"]), epochs=1)

@@ -201,3 +201,17 @@ def test_rate_is_halved_on_a_plateau():
     assert rate_after([3.0, 3.5, 2.9, 3.0], 0.005, 2) == 0.005
     assert rate_after([3.0] * 5, 0.005, 2) == 0.00125
     assert rate_after([float("inf"), 1.0], 0.005, 1) == 0.0025
+
+
+def test_training_in_16_bits_differs_less_than_another_dropout(tmp_path):
+    batches(tmp_path / "cifar-10-batches-py", per_batch=64)
+    tasks = [Cifar10(tmp_path, epochs=1, width=0.25, bfloat16=half) for half in (False, True)]
+    start = tasks[0].initial(np.random.default_rng(0))
+
+    def update(task, seed):
+        local = LocalRound(0, 0, np.arange(320), [], np.random.default_rng(seed))
+        return task.train(start, local) - start
+
+    exact, half = (update(task, 1) for task in tasks)
+    other = update(tasks[0], 2)
+    assert 0 < np.linalg.norm(half - exact) < 0.5 * np.linalg.norm(other - exact)
