@@ -10,6 +10,7 @@ from rich.console import Console
 
 from experiments import learning, report
 from experiments.__main__ import main
+from experiments.digest import revision
 from experiments.figures import (
     FIGURES,
     active_vs_delta,
@@ -71,7 +72,7 @@ def test_active_vs_delta_is_what_a_plain_loop_of_svds_gives(runner, tmp_path, mo
         assert (point.value, point.count) == (np.mean(counts), 3)
         assert point.error == pytest.approx(np.std(counts, ddof=1) / np.sqrt(3))
     text = written(active_vs_delta.FIGURE, measured, tmp_path)
-    assert "scale **quick**: K = 20, N = 6; 3 channels per point" in text
+    assert f"scale **quick**, schedulers `{revision()}`: K = 20, N = 6; 3 channels per" in text
     assert "**smaller than the paper's run**: 3 of 2,000 channels per point" in text
 
 
