@@ -59,7 +59,7 @@ def count_proven(
         with flag_after(PROOF_SECONDS) as stop:
             schedule = solve(problem, algorithm, made, stop, bound=True)
         assert schedule.upper_bound is not None
-        found.append((int(schedule.active.size), schedule.upper_bound))
+        found.append((int(schedule.active.size), round(schedule.upper_bound)))
     return found
 
 

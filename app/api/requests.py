@@ -208,8 +208,8 @@ class BoundedRequest(ToleranceRequest):
     priorities: Priorities = None
     bound: bool = Field(
         default=False,
-        description="Prove how many devices any receiver can serve at most, and say whether the "
-        "schedule is optimal. Not together with priorities.",
+        description="Prove how many devices (with priorities: what sum of them) any receiver can "
+        "serve at most, and say whether the schedule is optimal.",
     )
     bound_ms: Positive | None = Field(
         default=None,

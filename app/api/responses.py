@@ -66,15 +66,15 @@ class RoundAnswer(ScheduledRound):
 class BoundedRound(Answer):
     """What is proven about a round."""
 
-    upper_bound: int | SkipJsonSchema[None] = Field(
+    upper_bound: float | SkipJsonSchema[None] = Field(
         default=None,
-        description="Proven: no receiver serves more devices. Only if bound was asked for, or the "
-        "algorithm is optimal.",
+        description="Proven: no receiver serves more devices, or with priorities a larger sum of "
+        "them. Only if bound was asked for, or the algorithm is optimal.",
         json_schema_extra=_leave_out_default,
     )
     optimal: bool | SkipJsonSchema[None] = Field(
         default=None,
-        description="Whether upper_bound proves that no schedule has more devices; given with it.",
+        description="Whether upper_bound proves that no schedule serves more; given with it.",
         json_schema_extra=_leave_out_default,
     )
 

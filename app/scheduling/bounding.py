@@ -1,9 +1,13 @@
-r"""A proven upper bound on how many devices any receiver serves, and a search for one that does.
+r"""A proven upper bound on what any receiver serves, and a search for one that attains it.
+
+What counts is the number of devices, or with priorities the value :math:`\sum_{k\in S} v_k`.
 
 The relaxation of :mod:`app.scheduling.kernels.proof.bound` with nothing decided gives a first
-bound. While it exceeds the best known number, :mod:`app.scheduling.kernels.proof.tree` asks
-whether as many devices as it says can be served: a no lowers it by one, a yes is a better schedule
-and proof that it is the best. Any of this can be stopped, and the bound reached still holds.
+bound. While it exceeds the best known value, :mod:`app.scheduling.kernels.proof.tree` asks whether
+as much as a target can be served: a no lowers the bound to it, a yes is a better schedule. Counting
+devices, the target is the bound itself; with priorities it lies the mean value of a device below
+the bound, or just above the best known. Any of this can be stopped, and the bound reached still
+holds.
 
 What the bound covers
     The service calls a device served where the *computed* gain of a *computed* unit receiver
@@ -31,7 +35,7 @@ from app.scheduling.kernels.proof.reach import UNIT_ROUNDOFF, pairwise_reach
 from app.scheduling.kernels.proof.relaxation import relax
 from app.scheduling.kernels.proof.tree import FOUND, LIMIT, NONE, PRECISION, search_tree
 from app.scheduling.problem import Problem
-from app.scheduling.pursuit import pursue as pursue_value
+from app.scheduling.pursuit import pursue
 from app.scheduling.schedule import Stopped
 from app.scheduling.scheduler import Context
 from app.scheduling.stopping import flag_after
@@ -43,99 +47,120 @@ STRONG = 1e6
 MOST_DEVICES = 256
 """Beyond this many devices, those that can be served alone are the bound: steps take too long."""
 
+EQUAL = 1e-9
+"""Values this close, relatively, count as equal: a bound that is nearer is attained."""
+
 _NEVER = np.zeros(1, np.bool_)
 
 
 class Proof(NamedTuple):
-    """What is known about the most devices that can be served.
+    """What is known about the most that can be served.
 
     Parameters
     ----------
     upper_bound
-        No receiver serves more devices.
+        No receiver serves more value, in units of ``Problem.values``.
     receiver
-        (N,) of unit norm: serves more devices than were known; None if none was found.
+        (N,) of unit norm: serves more than was known; None if none was found.
     nodes
         How many nodes the search visited.
     stopped
         Whether the bound is attained, and if not, why the search ended.
     """
 
-    upper_bound: int
+    upper_bound: float
     receiver: ComplexArray | None
     nodes: int
     stopped: Stopped
 
 
-def pursue(problem: Problem, context: Context) -> tuple[ComplexArray, int]:
-    """Return a unit receiver found by dual pursuit, and how many devices it serves; 0 if none."""
-    # A bound counts devices.
-    receiver, found, _ = pursue_value(problem, context, values=np.ones(problem.devices))
-    return receiver, int(np.count_nonzero(problem.served(receiver))) if found else 0
-
-
-def bounded(problem: Problem, served: int, context: Context, seconds: float) -> int:
-    """Return a proven bound on how many devices any receiver serves.
+def bounded(problem: Problem, known: float, context: Context, seconds: float) -> float:
+    """Return a proven bound on the value that any receiver serves.
 
     Parameters
     ----------
-    served
-        How many devices some receiver serves.
+    known
+        The value that some receiver serves, in units of ``Problem.values``.
     context
         Its stop flag ends the proof, its seed is that of a search for a better schedule.
     seconds
         How long the proof may take.
     """
     if context.stop[0]:
-        return prove(problem, served, context.stop).upper_bound
+        return prove(problem, known, context.stop).upper_bound
     with flag_after(seconds) as spent:
         if problem.devices <= MOST_DEVICES:
             # Once the bound is attained, by whichever schedule, it cannot be lowered.
-            served = max(served, pursue(problem, context)[1])
-        return prove(problem, served, context.stop, spent).upper_bound
+            receiver, found, _ = pursue(problem, context)
+            if found:
+                known = max(known, problem.worth(problem.served(receiver)))
+        return prove(problem, known, context.stop, spent).upper_bound
 
 
-def prove(problem: Problem, known: int, stop: MaskArray, spent: MaskArray = _NEVER) -> Proof:
-    """Bound how many devices can be served, and look for more than are ``known`` to be.
+def prove(problem: Problem, known: float, stop: MaskArray, spent: MaskArray = _NEVER) -> Proof:
+    """Bound the value that can be served, and look for more than is ``known`` to be.
 
     Parameters
     ----------
     known
-        How many devices some receiver serves.
+        The value that some receiver serves.
     stop, spent
         (1,) masks; when either becomes true, the bound reached is returned.
     """
-    rows, searched = _rows(problem)
-    upper = max(rows.shape[0], known)
-    if upper == known:
-        return Proof(upper, None, 0, "converged")
+    rows, values, searched = _rows(problem)
+    counts = bool((values == 1.0).all())
+    upper = max(float(values.sum()), known)
+    if upper <= _attained(known):
+        return Proof(known, None, 0, "converged")
     if searched > MOST_DEVICES:
         return Proof(upper, None, 0, "limit")
     if stop[0] or spent[0]:
         return Proof(upper, None, 0, "deadline")
-    strong = rows.shape[0] - searched
     sizes = np.sum(np.abs(rows[:searched]) ** 2, axis=1)
-    upper = max(known, strong + _root(rows[:searched], sizes, known + 1 - strong, stop, spent))
+    root = _root(rows, values, searched, sizes, _more_than(known, values), stop, spent)
+    upper = max(known, min(upper, np.floor(root) if counts else root))
     reach = pairwise_reach(rows[:searched], sizes)
+    step = 0.0 if counts else float(values.mean())
     best, nodes = np.zeros(problem.antennas, np.complex128), 0
     stopped: Stopped = "converged"
     given = known
-    while upper > known and stopped == "converged":
-        outcome, known, visited = search_tree(
-            rows, searched, sizes, reach, upper, known, best, stop, spent
+    while upper > _attained(known) and stopped == "converged":
+        least = _more_than(known, values)
+        target = max(upper - step, least)
+        outcome, known, aside, visited = search_tree(
+            rows, searched, sizes, reach, values, target, known, best, stop, spent
         )
         nodes += visited
-        if outcome == NONE:
-            upper -= 1
+        if outcome == NONE and target == least:
+            upper = known
+        elif outcome == NONE:
+            upper = target - 1.0 if counts else target
+        elif outcome == LIMIT:
+            upper, stopped = max(known, min(upper, np.floor(aside) if counts else aside)), "limit"
         elif outcome != FOUND:
-            stopped = "limit" if outcome == LIMIT else "deadline"
-    return Proof(upper, best if known > given else None, nodes, stopped)
+            stopped = "deadline"
+    if upper <= _attained(known):
+        upper, stopped = known, "converged"
+    return Proof(float(upper), best if known > given else None, nodes, stopped)
 
 
-def _rows(problem: Problem) -> tuple[ComplexArray, int]:
-    """Return (K', N) a_k of the devices that can be served, and how many are not too strong.
+def _attained(known: float) -> float:
+    """Return the largest bound that counts as attained by the value ``known``."""
+    return known * (1.0 + EQUAL)
 
-    The strong ones come last.
+
+def _more_than(known: float, values: RealArray) -> float:
+    """Return the least value that is more than ``known``."""
+    if (values == 1.0).all():
+        return known + 1.0
+    # A single device is more than none.
+    return max(_attained(known), (1.0 - EQUAL) * float(values.min()))
+
+
+def _rows(problem: Problem) -> tuple[ComplexArray, RealArray, int]:
+    """Return (K', N) a_k and (K',) v_k of the devices that can be served.
+
+    Last comes how many are not too strong; the strong ones come last in the arrays.
     """
     lengths = np.linalg.norm(problem.channels, axis=0)
     rounding = (problem.antennas + 4) * UNIT_ROUNDOFF
@@ -146,18 +171,34 @@ def _rows(problem: Problem) -> tuple[ComplexArray, int]:
     order = np.concatenate([np.flatnonzero(weak), np.flatnonzero(strong)])
     # What a strong device needs may be lost in rounding.
     scale = np.maximum(needed[order], lengths[order] / STRONG**2)
-    return np.ascontiguousarray((problem.channels[:, order] / scale).T), int(weak.sum())
+    rows = np.ascontiguousarray((problem.channels[:, order] / scale).T)
+    return rows, problem.values[order], int(weak.sum())
 
 
 def _root(
-    rows: ComplexArray, sizes: RealArray, target: int, stop: MaskArray, spent: MaskArray
-) -> int:
-    """Return the bound with nothing decided, at least ``target`` - 1."""
-    node = np.zeros((5, rows.shape[0]))
+    rows: ComplexArray,
+    values: RealArray,
+    searched: int,
+    sizes: RealArray,
+    target: float,
+    stop: MaskArray,
+    spent: MaskArray,
+) -> float:
+    """Return the bound with nothing decided, lowered at most until it is below ``target``."""
+    node = np.zeros((5, searched))
     node[HALF] = np.pi
-    receiver = np.zeros(rows.shape[1], np.complex128)
-    scalars = np.zeros(4)
+    strong = float(values[searched:].sum())
     _, bound = relax(
-        rows, sizes, np.sqrt(sizes), node, scalars, target, PRECISION, receiver, stop, spent
+        rows[:searched],
+        sizes,
+        np.sqrt(sizes),
+        values,
+        node,
+        np.zeros(4),
+        target - strong,
+        PRECISION,
+        np.zeros(rows.shape[1], np.complex128),
+        stop,
+        spent,
     )
-    return int(min(rows.shape[0], np.floor(bound)))
+    return strong + bound

@@ -43,4 +43,4 @@ class Kind:
     schedulers: str
     answer: Callable[[Any, Selection, SolveSpec, MaskArray], Schedule]
     verify: Callable[..., None]
-    upper_bound: Callable[[Any, Schedule, SolveSpec, MaskArray], int] | None = None
+    upper_bound: Callable[[Any, Schedule, SolveSpec, MaskArray], float] | None = None

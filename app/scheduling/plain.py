@@ -33,6 +33,7 @@ def answer(problem: Problem, selection: Selection, spec: SolveSpec, stop: MaskAr
         selection.stopped,
         selection.phases,
         selection.upper_bound,
+        worth=problem.as_answered(problem.worth(indices)),
     )
     if indices.size == 0:
         return schedule._replace(
@@ -44,11 +45,11 @@ def answer(problem: Problem, selection: Selection, spec: SolveSpec, stop: MaskAr
     return schedule
 
 
-def _upper_bound(problem: Problem, schedule: Schedule, spec: SolveSpec, stop: MaskArray) -> int:
-    """Return a proven bound on how many devices any receiver serves."""
-    served = schedule.active.size if schedule.feasible else 0
+def _upper_bound(problem: Problem, schedule: Schedule, spec: SolveSpec, stop: MaskArray) -> float:
+    """Return a proven bound on how many devices, or what value, any receiver serves."""
+    known = problem.worth(schedule.active) if schedule.feasible else 0.0
     seconds = (spec.bound_ms or BOUND_MS) / 1e3
-    return bounded(problem, served, Context(spec.seed, stop), seconds)
+    return problem.as_answered(bounded(problem, known, Context(spec.seed, stop), seconds))
 
 
 PLAIN = Kind(

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE, inspect
 from app.scheduling.schedule import Method, Schedule
-from app.scheduling.types import ComplexArray, MaskArray, RealArray
+from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray
 
 Scalar = TypeVar("Scalar", np.complex128, np.float64)
 
@@ -215,10 +215,8 @@ class Problem(AnyProblem):
 
     @property
     def why_no_bound(self) -> str | None:
-        """Priorities exclude a bound."""
-        if self.priorities is None:
-            return None
-        return "counts devices, and is not available with priorities"
+        """Nothing excludes a bound."""
+        return None
 
     @property
     def entries(self) -> int:
@@ -236,6 +234,14 @@ class Problem(AnyProblem):
         if self.priorities is None:
             return np.ones(self.devices)
         return np.asarray(self.priorities / self.priorities.max())
+
+    def worth(self, active: MaskArray | IndexArray) -> float:
+        """Return the sum of :attr:`values` over a set of devices."""
+        return float(self.values[active].sum())
+
+    def as_answered(self, worth: float) -> float:
+        """Return a sum of :attr:`values` as a sum of priorities; without any, a whole number."""
+        return round(worth) if self.priorities is None else worth * float(self.priorities.max())
 
     def with_gamma(self, gamma: float) -> "Problem":
         """Return the same round with another tolerance; what they share is not checked again."""

@@ -2,6 +2,7 @@
 
 from typing import Literal, NamedTuple
 
+from app.scheduling.kernels.formulas import SERVED_TOLERANCE
 from app.scheduling.types import ComplexArray, IndexArray, RealArray
 
 Method = Literal["zero_forcing", "mmse"]
@@ -32,13 +33,16 @@ class Schedule(NamedTuple):
         (M,) complex, of the surface; everything else refers to the channels H(μ). None without a
         surface.
     upper_bound
-        Proven: no receiver serves more devices. None unless it was asked for.
+        Proven: no receiver serves more devices, or with priorities a larger sum of them. None
+        unless it was asked for.
     power_factors, computation_errors
         (F,) η and E of every subcarrier; None unless over a band. There ``power_factor`` is None,
         and ``computation_error`` what the criterion compares with the tolerance.
     required_missing, required_gamma
         Required devices that could not be served, and the least tolerance γ found that serves all
         required ones together. None unless some could not.
+    worth
+        What ``upper_bound`` bounds, if that is not the number of active devices.
     """
 
     feasible: bool
@@ -50,14 +54,21 @@ class Schedule(NamedTuple):
     iterations: int
     stopped: Stopped
     phases: ComplexArray | None = None
-    upper_bound: int | None = None
+    upper_bound: float | None = None
     power_factors: RealArray | None = None
     computation_errors: RealArray | None = None
     required_missing: IndexArray | None = None
     required_gamma: float | None = None
+    worth: float | None = None
 
     @property
     def optimal(self) -> bool:
-        """Whether no receiver serves more devices, proven by the bound."""
-        is_kept = self.feasible or self.active.size == 0
-        return is_kept and self.active.size == self.upper_bound
+        """Whether no receiver serves more, proven by the bound."""
+        if self.upper_bound is None or not (self.feasible or self.active.size == 0):
+            return False
+        return self.reached >= self.upper_bound * (1 - SERVED_TOLERANCE)
+
+    @property
+    def reached(self) -> float:
+        """What ``upper_bound`` bounds."""
+        return self.active.size if self.worth is None else self.worth

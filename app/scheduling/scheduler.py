@@ -98,7 +98,7 @@ class Selection(NamedTuple):
     phases
         (M,) complex, of the surface; None without one.
     upper_bound
-        No receiver serves more devices; None if that is not known.
+        No receiver serves more devices, or with priorities more value; None if that is not known.
     """
 
     receiver: ComplexArray
@@ -106,7 +106,7 @@ class Selection(NamedTuple):
     iterations: int
     stopped: Stopped = "converged"
     phases: ComplexArray | None = None
-    upper_bound: int | None = None
+    upper_bound: float | None = None
 
 
 @dataclass(frozen=True)

@@ -69,8 +69,10 @@ def require_unbroken(broken: int, *, feasible: bool, keeps_tolerance: bool) -> N
 def require_within_bound(schedule: Schedule) -> None:
     """Raise :class:`VerificationError` if ``schedule`` exceeds its bound."""
     bound = schedule.upper_bound
-    if bound is not None and schedule.feasible and schedule.active.size > bound:
-        raise VerificationError("more devices are served than were proven possible")
+    if bound is None or not schedule.feasible:
+        return
+    if schedule.reached > bound * (1 + formulas.SERVED_TOLERANCE):
+        raise VerificationError("more is served than was proven possible")
 
 
 _BROKEN = {

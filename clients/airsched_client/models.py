@@ -31,7 +31,8 @@ class Schedule:
     iterations, stopped
         How long the algorithm ran, and why it ended.
     upper_bound, optimal
-        Proven: no receiver serves more devices, and whether this schedule therefore has the most.
+        Proven: no receiver serves more devices (with priorities: a larger sum of them), and whether
+        this schedule therefore serves the most.
         None unless ``bound`` was asked for, or the algorithm is ``optimal``.
     required_missing, required_gamma
         Required devices that could not be served, and the least tolerance found that serves all
@@ -52,7 +53,7 @@ class Schedule:
     algorithm: Mapping[str, Any]
     iterations: int
     stopped: Literal["converged", "deadline", "limit"]
-    upper_bound: int | None = field(default=None, kw_only=True)
+    upper_bound: float | None = field(default=None, kw_only=True)
     optimal: bool | None = field(default=None, kw_only=True)
     required_missing: tuple[int, ...] | None = field(default=None, kw_only=True)
     required_gamma: float | None = field(default=None, kw_only=True)

@@ -62,7 +62,7 @@ class ScheduleOptions(RoundOptions, total=False):
     priorities: ArrayLike | None
     """(K,) positive, on any scale: maximise their sum over the active devices, not the number."""
     bound: bool | None
-    """Whether to prove how many devices any receiver can serve at most; not with priorities."""
+    """Whether to prove what any receiver can serve at most: devices, or the sum of priorities."""
     bound_ms: float | None
     """Milliseconds that the proof may take for each round (default: the service's)."""
 

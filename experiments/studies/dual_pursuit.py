@@ -15,12 +15,12 @@ from rich.progress import track
 from app.scheduling import SCHEDULERS, solve
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import Context
-from app.scheduling.schedulers import dual_pursuit, exhaustive, matching_pursuit
+from app.scheduling.schedulers import dual_pursuit, matching_pursuit
 from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters
-from app.scheduling.schedulers.exhaustive import ExhaustiveParameters
 from app.scheduling.schedulers.matching_pursuit import MatchingPursuitParameters
 from app.scheduling.types import ComplexArray
 from lab.channels import iid_channels
+from lab.oracles.exhaustive import most_devices
 from lab.problems import iid_problems
 
 Solver = Callable[[Problem, Context], int]
@@ -60,7 +60,7 @@ def measure(problems: Iterable[Problem], *solvers: Solver) -> list[tuple[float, 
 
 
 def optimum(problem: Problem, context: Context) -> int:
-    return int(exhaustive.select(problem, ExhaustiveParameters(), context).active.sum())
+    return most_devices(problem)
 
 
 def small() -> None:

@@ -16,7 +16,8 @@ from rich.progress import Progress
 from rich.table import Table
 
 from app.scheduling import Context, Problem, solve
-from app.scheduling.bounding import prove, pursue
+from app.scheduling.bounding import prove
+from app.scheduling.pursuit import pursue
 from app.scheduling.types import MaskArray
 from app.warmup import warm_up
 from lab.problems import iid_problems, network_problems
@@ -129,12 +130,13 @@ def _proven(problem: Problem) -> Proven:
     context = Context()
     with _processor_limit(LIMIT) as spent:
         begun = time.thread_time()
-        _, known = pursue(problem, context)
+        receiver, found, _ = pursue(problem, context)
+        known = int(problem.served(receiver).sum()) if found else 0
         proof = prove(problem, known, context.stop, spent)
         seconds = time.thread_time() - begun
     if proof.receiver is not None:
         known = int(np.count_nonzero(problem.served(proof.receiver)))
-    return Proven(known, proof.upper_bound, seconds)
+    return Proven(known, round(proof.upper_bound), seconds)
 
 
 @contextmanager

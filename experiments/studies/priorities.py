@@ -41,7 +41,7 @@ def _solver(
 
 
 SOLVERS = {
-    "exhaustive": _solver("exhaustive"),
+    "optimal": _solver("optimal"),
     "dual_pursuit": _solver("dual_pursuit"),
     "20 starts": _solver("dual_pursuit", DualPursuitParameters(20)),
     "dual_pursuit, counting": _solver("dual_pursuit", counting=True),
@@ -68,7 +68,7 @@ def main() -> None:
         table.add_column(name, justify="right")
     everything = np.concatenate([np.array(found) for found in values.values()])
     for index, name in enumerate(SOLVERS):
-        if name == "exhaustive":
+        if name == "optimal":
             continue
         columns = [np.array(found)[:, [0, index]] for found in values.values()]
         columns.append(everything[:, [0, index]])

@@ -115,7 +115,7 @@ def test_rows_of_unequal_length_are_refused(client):
     assert "equally long" in error["msg"]
 
 
-def test_exhaustive_with_too_many_devices(client):
-    body = {"channels": nested(np.ones((2, 2, 13))), "gamma": 1, "algorithm": "exhaustive"}
+def test_sdr_with_too_many_devices(client):
+    body = {"channels": nested(np.ones((2, 2, 513))), "gamma": 1, "algorithm": "sdr"}
     (error,) = refused(client, body)
     assert error["loc"] == ["algorithm"]

@@ -80,9 +80,9 @@ INVALID = {
     "device_ids repeated": (change(device_ids=["a", "a"]), "device_ids"),
     "device_ids numbers": (change(device_ids=[1, 2]), "device_ids.0"),
     "device_ids too long": (change(device_ids=["a", "b" * 10**6]), "device_ids.1"),
-    "exhaustive with too many devices": (
-        {"channels": packed(np.ones((1, 13))), "gamma": 1, "algorithm": "exhaustive"},
-        "algorithm: exhaustive takes at most 12 devices",
+    "sdr with too many devices": (
+        {"channels": packed(np.ones((1, 513))), "gamma": 1, "algorithm": "sdr"},
+        "algorithm: sdr takes at most 512 devices",
     ),
     "average_gains wrong K": (
         change(algorithm={"name": "proportional_fair", "average_gains": [1.0]}),

@@ -125,9 +125,7 @@ def test_a_deadline_gives_the_points_found_so_far(client):
     assert sizes == sorted(set(sizes))
 
 
-@pytest.mark.parametrize(
-    "algorithm", ["dual_pursuit", "matching_pursuit", "exhaustive", "dc", "sdr"]
-)
+@pytest.mark.parametrize("algorithm", ["dual_pursuit", "matching_pursuit", "optimal", "dc", "sdr"])
 def test_priorities_reach_the_algorithm(client, algorithm):
     body = {**ROUND, "gamma": 1.0, "algorithm": algorithm, "priorities": PRIORITIES}
     problem = Problem(CHANNELS, WEIGHTS, 1.0, priorities=np.array(PRIORITIES))
@@ -138,9 +136,14 @@ def test_priorities_reach_the_algorithm(client, algorithm):
         assert schedule["active"] == expected
 
 
-def test_a_bound_counts_devices_and_takes_no_priorities(client):
-    body = {**ROUND, "gamma": 1.0, "algorithm": "dual_pursuit", "priorities": PRIORITIES}
-    assert refused(client, {**body, "bound": True}, "/schedule")["loc"] == ["bound"]
+def test_a_bound_is_a_sum_of_priorities(client):
+    body = {**ROUND, "gamma": 1.0, "algorithm": "optimal", "priorities": PRIORITIES}
+    best = post(client, body, "/schedule")
+    value = sum(PRIORITIES[index] for index in best["active"])
+    assert best["upper_bound"] == pytest.approx(value)
+    assert best["optimal"]
+    other = {**body, "algorithm": "matching_pursuit", "bound": True, "bound_ms": 5000}
+    assert post(client, other, "/schedule")["upper_bound"] == pytest.approx(value)
     assert refused(client, {**ROUND, "bound": True})["loc"] == ["bound"]
 
 

@@ -168,7 +168,6 @@ def test_algorithms(client):
     assert found["all_devices"]["parameters"] == []
     limits = {name: info["max_devices"] for name, info in found.items()}
     assert limits == {name: scheduler.max_devices for name, scheduler in SCHEDULERS.items()}
-    assert limits["exhaustive"] == 12
     assert limits["matching_pursuit"] is None
 
 

@@ -160,7 +160,7 @@ def test_errors_are_in_the_service_s_own_words(visit):
     visit.expect(REFUSED)
     page = visit.page
     with page.expect_response("**/schedule") as answered:
-        page.goto(f"{visit.url}/#second=&first=exhaustive&devices=30")
+        page.goto(f"{visit.url}/#second=&first=random&priorities=0,2")
     said = page.locator("[data-panel=first] .error")
     expect(said).to_contain_text(answered.value.json()["detail"])
     expect(said).to_contain_text(answered.value.json()["title"])

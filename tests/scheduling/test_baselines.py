@@ -17,12 +17,11 @@ from app.scheduling import lifted as lifted_module
 from app.scheduling.conic import solve_conic
 from app.scheduling.kernels.lifted.solver import FAILED, INFEASIBLE, SOLVED, solve_lifted
 from app.scheduling.schedulers.dc import DcParameters
-from app.scheduling.schedulers.exhaustive import MAX_DEVICES
 from app.scheduling.schedulers.sdr import SdrParameters
 from app.scheduling.servability import Servability
 from lab.channels import random_unitary
 
-BASELINES = ("dc", "sdr", "random", "round_robin", "proportional_fair", "exhaustive")
+BASELINES = ("dc", "sdr", "random", "round_robin", "proportional_fair")
 ORDERED = ("random", "round_robin", "proportional_fair")
 
 
@@ -112,7 +111,7 @@ def test_same_seed_same_schedule(algorithm):
 def test_nothing_beats_exhaustive(antennas, gamma_db):
     for seed in range(10):
         problem = round_of(seed, antennas, 9, gamma_db, weighted=seed % 2 == 1)
-        optimum = solve(problem, "exhaustive").active.size
+        optimum = solve(problem).active.size
         for algorithm in ("matching_pursuit", "dc", "sdr", *ORDERED):
             assert solve(problem, algorithm).active.size <= optimum
 
@@ -297,7 +296,7 @@ def test_exhaustive_is_the_optimum_for_two_antennas(gamma_db):
     for seed in range(10):
         problem = round_of(seed, 2, 6, gamma_db, weighted=seed % 2 == 1)
         lower, upper = bracket(problem)
-        optimum = solve(problem, "exhaustive").active.size
+        optimum = solve(problem).active.size
         assert lower <= optimum <= upper
         tight += lower == upper
     assert tight >= 8
@@ -313,14 +312,7 @@ def test_exhaustive_is_the_best_of_all_subsets(gamma_db):
             for members in itertools.combinations(range(6), size):
                 if servability.receiver(np.array(members)) is not None:
                     best = size
-        assert solve(problem, "exhaustive").active.size == best
-
-
-def test_exhaustive_refuses_many_devices():
-    solve(round_of(0, 3, MAX_DEVICES, -3), "exhaustive")
-    with pytest.raises(InvalidProblemError, match=str(MAX_DEVICES)) as refused:
-        solve(round_of(0, 3, MAX_DEVICES + 1), "exhaustive")
-    assert refused.value.field == "algorithm"
+        assert solve(problem).active.size == best
 
 
 def test_servability_of_sets_known_to_be_servable():

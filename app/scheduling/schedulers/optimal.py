@@ -1,5 +1,7 @@
 r"""Optimal: the most devices that one receiver serves, with proof, by branch and bound.
 
+With priorities, the devices of the most value.
+
 Dual pursuit finds a schedule. Then a search over who is served, and with which phases, either finds
 a larger one or proves that there is none: :mod:`app.scheduling.bounding` says how, and what its
 bound covers. Stopped early, it answers its best schedule and the bound reached, below which the
@@ -12,13 +14,14 @@ For more than :data:`app.scheduling.bounding.MOST_DEVICES` devices it is dual pu
 bound.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.scheduling.bounding import prove, pursue
+from app.scheduling.bounding import EQUAL, prove
 from app.scheduling.polishing import polish
 from app.scheduling.problem import Problem
+from app.scheduling.pursuit import pursue
 from app.scheduling.scheduler import (
     Context,
     DeadlineExceededError,
@@ -37,29 +40,39 @@ class OptimalParameters(Parameters):
 
 def select(problem: Problem, parameters: OptimalParameters, context: Context) -> Selection:
     """Pursue, prove, polish."""
-    receiver, known = pursue(problem, context)
-    if known == 0 and context.stop[0]:
+    receiver, found, _ = pursue(problem, context)
+    if found == 0 and context.stop[0]:
         raise DeadlineExceededError
-    proof = prove(problem, known, context.stop)
+    active = problem.served(receiver) if found else np.zeros(problem.devices, np.bool_)
+    proof = prove(problem, problem.worth(active), context.stop)
     if proof.receiver is not None:
-        receiver = proof.receiver
-    active = problem.served(receiver) if known else np.zeros(problem.devices, np.bool_)
+        receiver, active = proof.receiver, problem.served(proof.receiver)
     receiver, active = polish(problem, receiver, active, context.stop, tolerance=_TOLERANCE)
-    attained = np.count_nonzero(active) == proof.upper_bound
+    attained = problem.worth(active) >= proof.upper_bound * (1 - EQUAL)
     stopped = "converged" if attained else proof.stopped
-    return Selection(receiver, active, proof.nodes, stopped, upper_bound=proof.upper_bound)
+    upper_bound = problem.as_answered(proof.upper_bound)
+    return Selection(receiver, active, proof.nodes, stopped, upper_bound=upper_bound)
 
+
+_OPTIMAL = Scheduler(
+    name="optimal",
+    summary="Finds the most devices that can be served, and proves it; stopped early, it "
+    "answers the bound reached.",
+    reference="Branch and bound over membership and phases, with the argument cuts of Lu and "
+    "Liu, An efficient global algorithm for single-group multicast beamforming, 2017",
+    parameters=OptimalParameters,
+    select=select,
+    symmetric=False,
+    pace="anytime",
+    takes_priorities=True,
+)
 
 SCHEDULERS = (
-    Scheduler(
-        name="optimal",
-        summary="Finds the most devices that can be served, and proves it; stopped early, it "
-        "answers the bound reached.",
-        reference="Branch and bound over membership and phases, with the argument cuts of Lu and "
-        "Liu, An efficient global algorithm for single-group multicast beamforming, 2017",
-        parameters=OptimalParameters,
-        select=select,
-        symmetric=False,
-        pace="anytime",
+    _OPTIMAL,
+    # Until the next release: it used to be a search of its own.
+    replace(
+        _OPTIMAL,
+        name="exhaustive",
+        summary="Deprecated: another name for optimal, which goes with the next release.",
     ),
 )

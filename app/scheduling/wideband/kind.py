@@ -130,7 +130,7 @@ def _upper_bound(
     for tone in problem.tones:
         # With the mean, a subcarrier need not serve the schedule's devices.
         known = served if problem.each else 0
-        found = bounded(tone, known, Context(spec.seed, stop), seconds)
+        found = round(bounded(tone, known, Context(spec.seed, stop), seconds))
         bound = min(bound, found) if problem.each else max(bound, found)
         if bound <= served if problem.each else bound >= servable:
             break

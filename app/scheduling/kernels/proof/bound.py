@@ -1,18 +1,20 @@
-r"""An upper bound on how many devices one receiver serves, given what is already decided.
+r"""An upper bound on the value of the devices one receiver serves, given what is decided.
 
 With :math:`a_k = h_k/\sqrt{q_k}` (:math:`q_k` the required gain) a unit receiver c serves device k
-when :math:`|z_k| \ge 1`, :math:`z_k = a_k^H c`. A node of the search decides some of it: a device
+when :math:`|z_k| \ge 1`, :math:`z_k = a_k^H c`. Each has a value :math:`0 < v_k \le 1`; if all are
+one, the value of a set is its size. A node of the search decides some of it: a device
 is in, out or undecided; the phase of one device that is in, the *reference*, is fixed by rotating
 c, so that its :math:`z` is real and positive; other devices that are in may be confined to a
 sector, :math:`|\arg(\bar m_k z_k)| \le \delta_k` with :math:`|m_k| = 1`. No response of a receiver
 in the node exceeds :math:`\rho_k` (:mod:`.proof.reach`).
 
 The bound
-    For all :math:`\lambda \ge 0` (at most one for undecided devices), :math:`\mu \ge 0`, σ, τ and ν
-    every receiver of the node satisfies
+    For all :math:`\lambda \ge 0` (at most :math:`v_k` for undecided devices), :math:`\mu \ge 0`, σ,
+    τ and ν every receiver of the node satisfies
 
-    - served or not, an undecided device counts at most :math:`1 - \lambda_k + \lambda_k|z_k|^2`,
-      and so does a device that is in;
+    - served or not, an undecided device counts at most :math:`v_k - \lambda_k + \lambda_k|z_k|^2`:
+      at least :math:`v_k` where :math:`|z_k| \ge 1`, and never less than zero. So does a device
+      that is in, which is served;
     - :math:`0 \le \mu_k(\beta_k\Re\{\bar m_k z_k\} - \rho_k - |z_k|^2)` in a sector, with
       :math:`\beta_k = (1 + \rho_k)/\cos\delta_k`, because
       :math:`\Re\{\bar m_k z_k\} \ge |z_k|\cos\delta_k` and :math:`(|z_k| - 1)(\rho_k - |z_k|) \ge
@@ -23,13 +25,13 @@ The bound
     With :math:`w = (1, c)`, of squared norm two, their sum is :math:`D - w^H P w`, where
 
     .. math::
-        D &= \sigma + \tau + \sum_k(1 - \lambda_k) - \sum_k\mu_k\rho_k, \\
+        D &= \sigma + \tau + \sum_k(v_k - \lambda_k) - \sum_k\mu_k\rho_k, \\
         P &= \begin{bmatrix}\sigma & \cdot \\ -v/2 & \tau I - \sum_k(\lambda_k - \mu_k)a_k a_k^H
         \end{bmatrix}, \quad v = \sum_k\mu_k\beta_k m_k a_k + i\nu a_{\text{ref}}.
 
-    So :math:`P \succeq -eI` proves that nobody serves more than :math:`D + 2e` devices. And if an
+    So :math:`P \succeq -eI` proves that nobody serves more than the value :math:`D + 2e`. And if an
     undecided device is not served, its term is not needed: then nobody serves more than
-    :math:`D + 2e - (1 - \lambda_k)`.
+    :math:`D + 2e - (v_k - \lambda_k)`.
 
 Rounding
     The multipliers are floating-point numbers, kept within their bounds, so only the computed P and
@@ -84,7 +86,8 @@ class Terms(NamedTuple):
 
     ``devices`` (m,) of each a, and ``places`` (m,) its place among the devices that are not out,
     which the first terms list; ``square`` α and ``cross`` ω (m,); ``cost`` (m,) of each y in D;
-    ``most`` (m,) upper bounds. The last is ν, and has no lower bound, if ``free`` is one.
+    ``most`` (m,) upper bounds; ``worth`` of all devices that are not out. The last is ν, and has
+    no lower bound, if ``free`` is one.
     """
 
     devices: IndexArray
@@ -93,17 +96,18 @@ class Terms(NamedTuple):
     cross: ComplexArray
     cost: RealArray
     most: RealArray
+    worth: float
     free: int
 
 
 @compiled
-def list_terms(node: RealArray, reach: RealArray) -> Terms:
+def list_terms(node: RealArray, reach: RealArray, values: RealArray) -> Terms:
     """List the multipliers of a node (5, K): λ, then μ, then ν.
 
     Parameters
     ----------
-    reach
-        (K,) ρ.
+    reach, values
+        (K,) ρ and v.
     """
     alive = count = free = 0
     for k in range(node.shape[1]):
@@ -117,14 +121,16 @@ def list_terms(node: RealArray, reach: RealArray) -> Terms:
     cross = np.zeros(count, np.complex128)
     cost = np.zeros(count)
     most = np.full(count, math.inf)
+    worth = 0.0
     place, cut, last = 0, alive, count - 1
     for k in range(node.shape[1]):
         if node[STATUS, k] == OUT:
             continue
         devices[place], places[place] = k, place
         square[place] = cost[place] = -1.0
+        worth += values[k]
         if node[STATUS, k] == UNDECIDED:
-            most[place] = 1.0
+            most[place] = values[k]
         elif node[HALF, k] < math.pi:
             devices[cut], places[cut] = k, place
             square[cut], cost[cut] = 1.0, -reach[k]
@@ -135,7 +141,7 @@ def list_terms(node: RealArray, reach: RealArray) -> Terms:
             if node[HALF, k] == 0.0:
                 devices[last], places[last], cross[last] = k, place, -0.5j
         place += 1
-    return Terms(devices, places, square, cross, cost, most, free)
+    return Terms(devices, places, square, cross, cost, most, worth, free)
 
 
 @compiled
@@ -153,11 +159,9 @@ def rounding(sizes: RealArray, terms: Terms, y: RealArray, antennas: int) -> flo
 
 @compiled
 def dual_value(terms: Terms, y: RealArray) -> float:
-    """Return D: one per device that is not out, plus the multipliers times their costs."""
+    """Return D: the value of the devices that are not out, and the multipliers' costs."""
     count = terms.devices.shape[0]
     value: float = y[count] + y[count + 1]
     for i in range(count):
         value += terms.cost[i] * y[i]
-        if terms.square[i] < 0.0:
-            value += 1.0
-    return value
+    return value + terms.worth

@@ -31,12 +31,15 @@ _PREFER_MEMBERSHIP = 1.5
 
 
 @compiled
-def apply_exclusions(node: RealArray, reach: RealArray, target: int) -> bool:
-    """Apply which devices exclude each other; False if fewer than ``target`` remain."""
+def apply_exclusions(node: RealArray, reach: RealArray, values: RealArray, target: float) -> bool:
+    """Apply which devices exclude each other; False if less value than ``target`` remains.
+
+    An undecided device without which too little would remain is in.
+    """
     devices = node.shape[1]
-    # Once if it stays undecided who is in; once more after all that remain are.
-    for _ in range(2):
-        remaining = undecided = 0
+    # Each time but the last, at least one more is in.
+    for _ in range(devices + 1):
+        remaining = 0.0
         for k in range(devices):
             if node[STATUS, k] == IN:
                 for j in range(devices):
@@ -45,15 +48,17 @@ def apply_exclusions(node: RealArray, reach: RealArray, target: int) -> bool:
                             return False
                         node[STATUS, j] = OUT
         for k in range(devices):
-            remaining += node[STATUS, k] != OUT
-            undecided += node[STATUS, k] == UNDECIDED
-        if remaining < target:
+            if node[STATUS, k] != OUT:
+                remaining += values[k]
+        if remaining < target - PAD:
             return False
-        if remaining > target or undecided == 0:
-            return True
+        settled = True
         for k in range(devices):
-            if node[STATUS, k] == UNDECIDED:
+            if node[STATUS, k] == UNDECIDED and remaining - values[k] < target - PAD:
                 node[STATUS, k] = IN
+                settled = False
+        if settled:
+            return True
     return True
 
 

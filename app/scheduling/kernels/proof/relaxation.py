@@ -100,6 +100,7 @@ def relax(
     rows: ComplexArray,
     sizes: RealArray,
     reach: RealArray,
+    values: RealArray,
     node: RealArray,
     scalars: RealArray,
     target: float,
@@ -114,8 +115,8 @@ def relax(
     ----------
     rows, sizes
         (K, N) scaled channels a and (K,) their squared norms.
-    reach
-        (K,) ρ, at least one.
+    reach, values
+        (K,) ρ, at least one, and v, at most one.
     node, scalars
         (5, K) and (4,), see :mod:`.proof.bound`. The multipliers in
         them are the start, and are replaced by those reached.
@@ -128,11 +129,11 @@ def relax(
 
     Returns
     -------
-    PRUNED if no receiver in the node serves ``target`` devices, otherwise OPEN or STOPPED; the
+    PRUNED if no receiver in the node serves the value ``target``, otherwise OPEN or STOPPED; the
     bound of the multipliers reached, which holds in any case.
     """
     antennas = rows.shape[1]
-    terms = list_terms(node, reach)
+    terms = list_terms(node, reach, values)
     count = terms.devices.shape[0]
     shape = (antennas + 1, antennas + 1)
     space = Space(
@@ -148,10 +149,8 @@ def relax(
         receiver[:] = 0.0
         return OPEN, math.inf
     logarithms = antennas + 1 + count - terms.free
-    alive = 0.0
     for i in range(count):
         logarithms += terms.most[i] < math.inf
-        alive += terms.square[i] < 0.0
     steps = 0
     while True:
         dual = dual_value(terms, y)
@@ -177,7 +176,7 @@ def relax(
             # The Hessian does not depend on μ: the next direction is one solve away.
             change = (1.0 / _SHRINK - 1.0) / path
             path *= _SHRINK
-            value += change * (dual - alive)
+            value += change * (dual - terms.worth)
             for i in range(count + 2):
                 gradient[i] += change * (terms.cost[i] if i < count else 1.0)
             decrement = solve_scaled(hessian, scale, gradient, direction)

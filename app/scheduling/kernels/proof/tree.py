@@ -1,17 +1,20 @@
-r"""Depth-first search for a receiver that serves a given number of devices, or a proof of none.
+r"""Depth-first search for a receiver that serves a given value, or a proof that there is none.
 
 A node (:mod:`.proof.bound`) is
 
 1. settled: devices that are in throw out all they exclude
    (:mod:`.proof.reach`); it is dropped if too few remain, and if just enough
-   do, all of them are in;
+   do, those it needs are in;
 2. bounded: dropped if its bound is below the target. An undecided device without which the bound
    would be below the target is in;
-3. tried: the level of the relaxation's receiver is raised for one device more than are known to be
+3. tried: the level of the relaxation's receiver is raised for just more value than is known to be
    served (:mod:`.dual.least_norm`), if it is near;
 4. split: on the phase of the weakest device that is in, which becomes the reference; without any,
    on the membership of the weakest device. Later on the device with the largest
    :math:`\lambda_k(1 - |z_k|^2)`: in or out, four sectors, or two halves of its sector.
+
+A node with nothing left to split, because its devices are served with equality or just not, is set
+aside with its bound, and the search goes on without it.
 
 :mod:`.proof.branching` holds 1 and 4.
 """
@@ -40,10 +43,13 @@ from app.scheduling.kernels.proof.relaxation import PRUNED, STOPPED, relax
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 NONE, FOUND, INTERRUPTED, LIMIT = range(4)
-"""How a search ends: proven that there is none, found one, interrupted, or too fine to decide."""
+"""How a search ends: proven that there is none, found one, interrupted, or nodes set aside."""
 
 PRECISION = 1e-3
 """How close to its least bound a node is brought, where that decides."""
+
+MOST_ASIDE = 8
+"""A search ends when more nodes have been set aside: then there is no end to them."""
 
 _NEAR = 0.5
 """A receiver is tried if it gives enough devices this share of the gain they need."""
@@ -68,29 +74,40 @@ def unit_gains(rows: ComplexArray, receiver: ComplexArray) -> RealArray:
 
 @compiled
 def try_receiver(
-    rows: ComplexArray, receiver: ComplexArray, known: int, best: ComplexArray, stop: MaskArray
-) -> int:
-    """Raise the level of a receiver for one device more than are ``known`` to be served.
+    rows: ComplexArray,
+    values: RealArray,
+    receiver: ComplexArray,
+    known: float,
+    best: ComplexArray,
+    stop: MaskArray,
+) -> float:
+    """Raise the level of a receiver for just more value than is ``known`` to be served.
 
     Returns
     -------
-    The number of devices that ``best`` serves, which is the raised receiver if it serves more.
+    The value that ``best`` serves, which is the raised receiver if it serves more.
     """
     if not squared_norm(receiver) > 0.0:
         return known
     found = unit_gains(rows, receiver)
     order = np.argsort(-found)
-    if found[order[known]] < _NEAR:
+    worth = 0.0
+    count = 0
+    while count < rows.shape[0] and worth <= known + PAD:
+        worth += values[order[count]]
+        count += 1
+    if worth <= known + PAD or found[order[count - 1]] < _NEAR:
         return known
-    count = known + 1
     while count < rows.shape[0] and found[order[count]] >= 1.0:
         count += 1
     limit = _VISITS * count
     minimise_norm(rows.copy(), order[:count], receiver, _TOLERANCE, limit, stop, 1.0 + _LEVEL)
-    served = 0
-    for gain in unit_gains(rows, receiver):
-        served += gain >= 1.0 + _LEVEL
-    if served <= known:
+    served = 0.0
+    found = unit_gains(rows, receiver)
+    for k in range(rows.shape[0]):
+        if found[k] >= 1.0 + _LEVEL:
+            served += values[k]
+    if served <= known + PAD:
         return known
     normalise(receiver)
     for n in range(best.shape[0]):
@@ -104,13 +121,14 @@ def search_tree(
     searched: int,
     sizes: RealArray,
     reach: RealArray,
-    target: int,
-    known: int,
+    values: RealArray,
+    target: float,
+    known: float,
     best: ComplexArray,
     stop: MaskArray,
     spent: MaskArray,
-) -> tuple[int, int, int]:
-    """Look for a receiver that serves ``target`` of the devices.
+) -> tuple[int, float, float, int]:
+    """Look for a receiver that serves devices of the value ``target``.
 
     Parameters
     ----------
@@ -118,8 +136,10 @@ def search_tree(
         (K, N) scaled channels a. The bound counts all but the first ``searched`` as served.
     sizes, reach
         (L,) squared norms and (L, L) pairwise reach of the first L = ``searched``.
+    values
+        (K,) v, at most one.
     known
-        How many devices are known to be served, less than ``target``.
+        The value that is known to be served, less than ``target``.
     best
         (N,) receives any receiver that serves more.
     stop, spent
@@ -127,9 +147,15 @@ def search_tree(
 
     Returns
     -------
-    NONE, FOUND, INTERRUPTED or LIMIT; the number now known to be served, and of nodes.
+    NONE, FOUND, INTERRUPTED or LIMIT; the value now known to be served; after LIMIT, no receiver
+    serves more than this; the number of nodes.
     """
-    counted = target - (rows.shape[0] - searched)
+    strong = 0.0
+    for k in range(searched, rows.shape[0]):
+        strong += values[k]
+    counted = target - strong
+    aside = 0.0
+    undecided = 0
     few = rows[:searched]
     # Every level of the tree adds at most three; pages that are not used cost nothing.
     capacity = 64 + 16 * searched
@@ -143,21 +169,21 @@ def search_tree(
     nodes = 0
     while top > 0:
         top = pop(stack, stack_scalars, top, node, scalars)
-        if not apply_exclusions(node, reach, counted):
+        if not apply_exclusions(node, reach, values, counted):
             continue
         largest_responses(node, sizes, reach, most)
         outcome, bound = relax(
-            few, sizes, most, node, scalars, counted, PRECISION, receiver, stop, spent
+            few, sizes, most, values, node, scalars, counted, PRECISION, receiver, stop, spent
         )
         nodes += 1
         if outcome == PRUNED:
             continue
         if outcome == STOPPED:
-            return INTERRUPTED, known, nodes
+            return INTERRUPTED, known, math.inf, nodes
         referenced = False
         for k in range(searched):
             referenced |= node[STATUS, k] == IN and node[HALF, k] == 0.0
-            if node[STATUS, k] == UNDECIDED and bound - (1.0 - node[GAIN, k]) < counted - PAD:
+            if node[STATUS, k] == UNDECIDED and bound - (values[k] - node[GAIN, k]) < counted - PAD:
                 node[STATUS, k] = IN
         k, phase = weakest(node, sizes), math.inf
         if referenced:
@@ -166,10 +192,14 @@ def search_tree(
             if k >= 0:
                 value = response(rows, k, receiver)
                 phase = math.atan2(value.imag, value.real)
-            known = try_receiver(rows, receiver, known, best, stop)
-            if known >= target:
-                return FOUND, known, nodes
+            known = try_receiver(rows, values, receiver, known, best, stop)
+            if known >= target - PAD:
+                return FOUND, known, math.inf, nodes
         if k < 0 or top + 4 > capacity:
-            return LIMIT, known, nodes
+            aside = max(aside, bound + strong)
+            undecided += 1
+            if undecided > MOST_ASIDE:
+                return LIMIT, known, math.inf, nodes
+            continue
         top = split(k, phase, node, scalars, stack, stack_scalars, top)
-    return NONE, known, nodes
+    return LIMIT if aside > 0.0 else NONE, known, aside, nodes

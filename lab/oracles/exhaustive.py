@@ -8,29 +8,17 @@ subsets of servable sets are servable, and supersets of unservable sets are not.
 Sets are decided by :mod:`app.scheduling.servability` with many starts. The answer is always a
 feasible schedule, and it is the optimum if every "no" is right; most of those are proven.
 
-Cost: up to 2ᴷ decisions, usually at most a few hundred for K = 12. More than
-:data:`MAX_DEVICES` devices are rejected.
+Cost: up to 2ᴷ decisions, usually at most a few hundred for K = 12.
 """
-
-from dataclasses import dataclass
 
 import numpy as np
 
 from app.scheduling.problem import Problem
-from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
 from app.scheduling.servability import Servability
 from app.scheduling.types import ComplexArray, MaskArray
 
-MAX_DEVICES = 12
-"""Largest K accepted."""
-
 STARTS = 200
 """Number of starts before a set counts as unservable without proof."""
-
-
-@dataclass(frozen=True)
-class ExhaustiveParameters(Parameters):
-    """Exhaustive search has no parameters."""
 
 
 class _Search:
@@ -50,7 +38,6 @@ class _Search:
         self._remaining = [float(values[position:].sum()) for position in range(values.size + 1)]
         self._servable: list[int] = []
         self._unservable: list[int] = []
-        self.decisions = 0
         self.receiver: ComplexArray = np.zeros(problem.antennas, np.complex128)
         self.active: MaskArray = np.zeros(problem.devices, np.bool_)
         self._best = (0.0, 0)
@@ -76,7 +63,6 @@ class _Search:
             return True
         if any(chosen & known == known for known in self._unservable):
             return False
-        self.decisions += 1
         members = self._devices[[bool(chosen >> i & 1) for i in range(self._devices.size)]]
         receiver = self._servability.receiver(members)
         if receiver is None:
@@ -93,22 +79,18 @@ class _Search:
         return True
 
 
-def select(problem: Problem, parameters: ExhaustiveParameters, context: Context) -> Selection:
-    """Search all sets."""
+def best_set(problem: Problem) -> tuple[ComplexArray, MaskArray]:
+    """Return the receiver (N,) of unit norm and the set (K,) of the most value, then devices."""
     search = _Search(problem)
     search.run()
-    return Selection(search.receiver, search.active, search.decisions)
+    return search.receiver, search.active
 
 
-SCHEDULERS = (
-    Scheduler(
-        name="exhaustive",
-        summary="Finds the most devices that can be served, among all sets of a few.",
-        reference="The optimum of the scheduling problem, by branch and bound",
-        parameters=ExhaustiveParameters,
-        select=select,
-        pace="slow",
-        takes_priorities=True,
-        max_devices=MAX_DEVICES,
-    ),
-)
+def most_value(problem: Problem) -> float:
+    """Return the largest sum of ``problem.values`` that a receiver serves."""
+    return problem.worth(best_set(problem)[1])
+
+
+def most_devices(problem: Problem) -> int:
+    """Return the most devices that a receiver serves."""
+    return int(np.count_nonzero(best_set(problem)[1]))
