@@ -9,6 +9,7 @@ STUDIES = {
     "optimal": "the proven optimum and bounds: how often they are proven, and how fast",
     "frontier": "the trade-off of devices and error, beside dual pursuit at each tolerance",
     "priorities": "value of the devices served, with priorities",
+    "cells": "what knowing the interference is worth; few devices at many antennas",
     "irs": "algorithms that tune a reflecting surface",
     "irs_search": "the joint search with a surface beside one that only adds devices",
     "wideband": "one set of devices over a band: beside the optimum, and for wider bands",
