@@ -55,6 +55,7 @@ export class Cell {
       const each = this.#devices[device];
       set(each, { transform: `translate(${x.toFixed(2)} ${(-y).toFixed(2)})` });
       set(each.lastChild, { transform: `scale(${sizes[device]})` });
+      set(each.children[1], { r: Math.max(6.5, 3 + 3.6 * sizes[device]) });
     });
     this.#root.classList.toggle("fixed", Boolean(round.given));
     const { surface } = this.#layers;

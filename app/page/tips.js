@@ -16,6 +16,11 @@ export function connectTips() {
     if (!owner) return;
     tip.textContent = owner.dataset.tip;
     owner.setAttribute("aria-describedby", "tip");
+    place();
+  }
+
+  function place() {
+    if (!owner) return;
     const { left, bottom, top } = owner.getBoundingClientRect();
     const { offsetWidth: width, offsetHeight: height } = tip;
     tip.style.left = `${Math.max(8, Math.min(left, document.documentElement.clientWidth - width - 8))}px`;
@@ -23,6 +28,8 @@ export function connectTips() {
   }
 
   for (const kind of ["pointerover", "pointerdown", "focusin"]) document.addEventListener(kind, ({ target }) => show(target));
-  for (const kind of ["scroll", "blur"]) addEventListener(kind, () => show(null), { passive: true });
+  // What gets the focus may scroll into view first.
+  addEventListener("scroll", place, { passive: true });
+  addEventListener("blur", () => show(null));
   document.addEventListener("keydown", ({ key }) => key === "Escape" && show(null));
 }
