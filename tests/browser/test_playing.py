@@ -183,9 +183,10 @@ def test_a_newer_request_cancels_the_older(visit):
     aborted = [failure for url, failure in cancelled if url.endswith("/schedule")]
     assert aborted == ["net::ERR_ABORTED"] * 9
     assert [route.request.post_data_json["gamma_db"] for route in held][-1] == 15
-    held[-1].continue_()
+    last = held[-1]
+    last.continue_()
     visit.answered()
-    answer = httpx.post(f"{visit.url}/schedule", json=held[-1].request.post_data_json).json()
+    answer = httpx.post(f"{visit.url}/schedule", json=last.request.post_data_json).json()
     assert visit.devices() == answer["active"]
 
 
