@@ -99,11 +99,12 @@ export class Cell {
   words(device) {
     const state = this.#verdict?.states[device];
     const margin = this.#verdict?.margins?.[device];
-    const { device_ids: ids, weights, priorities } = this.#round.fields;
+    const { device_ids: ids, weights, priorities, power } = this.#round.fields;
     const facts = [`Device ${device}${ids?.[device] ? ` (${ids[device]})` : ""}`];
     if (!this.#round.given) facts.push(polar(this.#round.positions[device]));
     if (weights) facts.push(`weight ${digits(weights[device])}`);
     if (priorities) facts.push(`priority ${digits(priorities[device])}`);
+    if (power?.length) facts.push(`power limit ${digits(power[device])}`);
     const served = margin === undefined ? "" : `, ${decibels(margin)}`;
     return `${facts.join(", ")}: ${WORDS[state ?? "asked"]}${served}`;
   }

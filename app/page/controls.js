@@ -5,7 +5,7 @@ import { SHARES, limited } from "./state.js";
 
 const SLIDERS = ["devices", "antennas", "gamma", "round"];
 const SEEDS = { "new-places": "places", "new-fading": "fading" };
-const FIELDS = { weight: "weights", priority: "priorities" };
+const FIELDS = { weight: "weights", priority: "priorities", power: "power" };
 
 /** Connect every control; `state()` is what it changes through `change`, `picked()` the device picked and its round. */
 export function connectControls(state, change, picked) {
@@ -22,7 +22,7 @@ export function connectControls(state, change, picked) {
     });
   }
   find("#band").addEventListener("change", ({ target }) => change({ band: target.checked }));
-  find("#equal").addEventListener("click", () => change({ weights: new Map(), priorities: new Map() }));
+  find("#equal").addEventListener("click", () => change({ weights: new Map(), priorities: new Map(), power: new Map() }));
   for (const name of ["places", "fading"]) {
     find(`#${name}`).addEventListener("input", ({ target }) => {
       if (target.checkValidity() && target.value !== "") change(reseeded(state(), name, target.valueAsNumber));
@@ -53,6 +53,7 @@ export function showPicked(device, { fields, surface }) {
   find("#picked").textContent = device;
   show("weight", fields.weights?.[device] ?? 1);
   show("priority", fields.priorities?.[device] ?? 1);
+  show("power", fields.power?.[device] ?? fields.power ?? 1);
   find("#priority").disabled = Boolean(surface);
 }
 

@@ -29,7 +29,7 @@ export const find = (selector, inside = document) => inside.querySelector(select
 
 /** Three significant digits, with a plain decimal point. */
 export function digits(value) {
-  if (value === null || value === undefined) return "–";
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e5)) return value.toExponential(2);
   return String(Number(value.toPrecision(3)));
 }

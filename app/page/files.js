@@ -2,6 +2,7 @@
 
 import { energies, filled, matrix } from "./complex.js";
 import { npy, npz, numbers } from "./numpy.js";
+import { errorOf } from "./round.js";
 import { LIMITS } from "./state.js";
 
 /** Read a dropped or chosen file. */
@@ -69,7 +70,11 @@ function withFields(found, fields) {
   found.fields = kept;
   if (Number.isFinite(decibels)) found.gamma = decibels;
   if (gamma > 0) found.gamma = 10 * Math.log10(gamma);
-  if (error > 0) found.gamma = 10 * Math.log10(((kept.power ?? 1) * error) / (kept.noise_variance ?? 1));
+  if (kept.noise_covariance) {
+    const [{ rows, real }] = rounds(array(kept.noise_covariance));
+    found.noise = Array.from({ length: rows }, (_, n) => real[n * (rows + 1)]).reduce((sum, each) => sum + each) / rows;
+  }
+  if (error > 0) found.gamma = 10 * Math.log10(error / errorOf(1, { fields: kept, given: found }));
   if (algorithm) found.algorithm = typeof algorithm === "string" ? { name: algorithm } : algorithm;
   if (polish !== undefined) found.polish = polish;
   found.bits = bits ?? 0;

@@ -243,7 +243,7 @@ async function start() {
 function use(newGiven) {
   given = newGiven;
   marked = null;
-  const values = { round: 0, weights: new Map(), priorities: new Map() };
+  const values = { round: 0, weights: new Map(), priorities: new Map(), power: new Map() };
   const [least, most] = given?.range ?? [-Infinity, Infinity];
   values.gamma = given?.gamma ?? (state.gamma >= least && state.gamma <= most ? state.gamma : Math.round((least + most) / 2));
   if (!given) values.gamma = read(`gamma=${state.gamma}`).gamma;

@@ -24,10 +24,10 @@ export function round(state, given) {
   return made;
 }
 
-/** Return the weights or priorities of all devices, as stated and then changed by hand; null if all are 1. */
+/** Return the weights, priorities or powers of all devices, as stated and then changed by hand; null if none was. */
 function shares(changed, stated, count) {
-  if (!stated && ![...changed.keys()].some((device) => device < count)) return null;
-  return Array.from({ length: count }, (_, device) => changed.get(device) ?? stated?.[device] ?? 1);
+  if (![...changed.keys()].some((device) => device < count)) return stated ?? null;
+  return Array.from({ length: count }, (_, device) => changed.get(device) ?? stated?.[device] ?? (stated?.length ? 1 : stated ?? 1));
 }
 
 let last = { key: "" };
@@ -92,16 +92,21 @@ export function reach(azimuth, receiver, gamma, { reference }) {
 
 export const gammaOf = (state) => 10 ** (state.gamma / 10);
 
-/** Return ε = γσ²/P, or an error as a tolerance, γ = PE/σ²; NaN if the devices or antennas differ in P or σ². */
-export function errorOf(gamma, { fields: { power = 1, noise_variance: noise = 1, noise_covariance: differs } }) {
-  return differs ? NaN : (gamma * noise) / power;
+/** Return ε = γσ²/P: γ refers to the largest power limit, and to the mean noise of the antennas. */
+export function errorOf(gamma, { fields: { power = 1, noise_variance: noise = 1 }, given }) {
+  return (gamma * (given?.noise ?? noise)) / Math.max(...[power].flat());
 }
+/** Return an error as the tolerance that it would need, γ = PE/σ². */
 export const toleranceOf = (error, round) => error / errorOf(1, round);
 
-/** Return what every device must be heard with, q_k = (φ_k/√γ + its CSI error)². */
-export function needs({ state, positions, fields: { weights, csi_error: wrong = 0 } }) {
+/** Return what every device must be heard with at full power, q_k = (φ_k/√γ + its CSI error)². */
+export function needs({ state, positions, fields: { weights, power = 1, csi_error: wrong = 0 } }) {
   const scale = Math.sqrt(gammaOf(state));
-  return positions.map((_, device) => ((weights?.[device] ?? 1) / scale + (wrong[device] ?? wrong)) ** 2);
+  const most = Math.max(...[power].flat());
+  return positions.map((_, device) => {
+    const needed = ((weights?.[device] ?? 1) / scale + (wrong[device] ?? wrong)) ** 2;
+    return (needed * most) / (power[device] ?? power);
+  });
 }
 
 /** Return the endpoint that schedules a round. */
@@ -131,8 +136,9 @@ export function request({ state, channels, surface, band, fields: { participatio
 
 /** Return the request for the frontier; it takes no tolerance, polishes always, and is found by one algorithm. */
 export function frontier(round) {
-  const { gamma_db: _, algorithm: __, polish: ___, bound_ms: ____, ...body } = request(round, null).body;
-  const { participation } = round.fields;
+  const { participation, ...fields } = round.fields;
+  for (const other of ["bound_ms", "required", "previous"]) delete fields[other];
+  const { gamma_db: _, algorithm: __, polish: ___, ...body } = request({ ...round, fields }, null).body;
   return { ...body, ...(participation !== undefined && { participation }) };
 }
 

@@ -8,8 +8,8 @@ export const LIMITS = {
   bits: [0, 6],
   round: [0, 1e6],
 };
-/** What a device may weigh, and what it may be worth. */
-export const SHARES = { weights: [0.01, 100], priorities: [0.01, 100] };
+/** What a device may weigh, what it may be worth, and its power limit. */
+export const SHARES = { weights: [0.01, 100], priorities: [0.01, 100], power: [0.01, 100] };
 export const EDGE = 110;
 /** How far from the server anything may be, in metres. */
 

@@ -16,8 +16,8 @@ export function verdict(round, answer) {
   const alone = round.surface && (used || !answer) ? bestAlone(round.channels) : energies(direct);
   const active = new Set(answer?.active);
   const receiver = answer?.receiver ? vector(answer.receiver) : null;
-  // Who is served on one subcarrier says little about a band.
-  if (round.band) return { states: alone.map((_, device) => (active.has(device) ? "active" : "waiting")), margins: null, bounced: null, receiver };
+  // Who is served on one subcarrier says little about a band, and the noise may come from some directions.
+  if (round.band || round.given?.noise) return { states: alone.map((_, device) => (active.has(device) ? "active" : "waiting")), margins: null, bounced: null, receiver };
   const states = alone.map((energy, device) => {
     if (active.has(device)) return "active";
     return energy >= needed[device] ? "waiting" : "never";

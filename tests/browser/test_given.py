@@ -158,3 +158,23 @@ def test_the_subcarriers_of_a_band_have_one_schedule(visit):
         f"{visit.url}/schedule/wideband", json={**request, "criterion": "each"}
     ).json()
     assert visit.devices() == answer["active"]
+
+
+def test_a_pasted_cell_keeps_its_powers_and_its_noise(visit):
+    """γ refers to the largest power limit and to the mean noise."""
+    page = visit.open("second=")
+    powers = [1.0, 4.0, *[2.0] * 7]
+    covariance = nested(np.diag([1.0, 0.5, 2.0, 0.5]).astype(complex))
+    request = {"channels": nested(CHANNELS), "power": powers, "noise_covariance": covariance}
+    request |= {"max_error": 0.4, "excluded": [2], "seed": 3, "algorithm": "dual_pursuit"}
+    body = sent_by(page, lambda: paste(page, json.dumps(request)))
+    assert 10 ** (body["gamma_db"] / 10) == pytest.approx(4 * 0.4 / 1)
+    visit.answered()
+    assert visit.reading("limit") == "tolerated 0.4"
+    answer = httpx.post(f"{visit.url}/schedule", json=request).json()
+    assert visit.devices() == answer["active"]
+    assert 2 not in answer["active"]
+    page.wait_for_selector("#curve .frontier")
+    visit.device(1).focus()
+    body = sent_by(page, lambda: page.locator("#power").fill("3"))
+    assert body["power"] == [1.0, 3.0, *[2.0] * 7]
