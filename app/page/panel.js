@@ -162,7 +162,8 @@ export class Panel {
     this.#read("power", digits(answer.power_factor ?? answer.power_factors?.[round.state.round]));
     this.#read("solver", solver === null ? "–" : `${digits(solver)} ms`);
     this.#read("total", `${digits(total)} ms in total`);
-    const nobody = "At this tolerance nobody can be served.";
+    const { required_missing: missing } = answer;
+    const nobody = missing ? `At this tolerance not all required devices can be served: ${missing.join(", ")} cannot.` : "At this tolerance nobody can be served.";
     const missed = "Everyone transmits, but the error is above the tolerance.";
     const early = stopped === "deadline" ? `Stopped after ${this.request.body.deadline_ms / 1000} s with the best so far.` : "";
     find(".note", this.#element).textContent = feasible ? early : active.length ? missed : nobody;
