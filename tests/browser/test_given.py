@@ -57,6 +57,8 @@ def test_a_pasted_request_keeps_what_it_states(visit):
 
 def test_what_a_pasted_request_states_for_another_route_is_named(visit):
     page = visit.open("second=")
+    # The frontier of the model's round has come.
+    page.wait_for_selector("#curve .frontier")
     request = {"channels": nested(CHANNELS), "min_devices": 3, "participation": 3.0}
     body = sent_by(page, lambda: paste(page, json.dumps(request)), "**/schedule/frontier")
     assert body["participation"] == 3.0
