@@ -98,7 +98,7 @@ class RoundRequest(CellFields):
     ] = Field(
         default=0.0,
         description="Bound on ‖h_k - ĥ_k‖ of the channel estimates, for all or for each device: "
-        "a device counts as served only if its worst channel is.",
+        "the tolerance then holds for the worst channels within it.",
     )
     coordination: Method = Field(
         default="zero_forcing",

@@ -46,7 +46,14 @@ class RoundAnswer(ScheduledRound):
         description="Receiver c, complex N, unit norm; null when nobody is active."
     )
     power_factor: float | None = Field(description="η; null when nobody is active.")
-    computation_error: float | None = Field(description="E; null when nobody is active.")
+    computation_error: float | None = Field(
+        description="E, in the worst case if csi_error was given; null when nobody is active."
+    )
+    nominal_error: float | SkipJsonSchema[None] = Field(
+        default=None,
+        description="E if the channel estimates are right. Only if csi_error was given.",
+        json_schema_extra=_leave_out_default,
+    )
     transmit_scalars: NestedVector | PackedArray = Field(
         description="ψ, complex K, zero for inactive devices."
     )
@@ -210,6 +217,8 @@ def _fields(
     if schedule.required_missing is not None:
         answer["required_missing"] = schedule.required_missing.tolist()
         answer["required_gamma"] = schedule.required_gamma
+    if schedule.nominal_error is not None:
+        answer["nominal_error"] = schedule.nominal_error
     if phases is not None:
         answer["phases"] = complex_value(phases, media_type)
     if schedule.upper_bound is not None:

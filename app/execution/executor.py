@@ -21,6 +21,7 @@ from app.execution.lane import Lane, Work
 from app.execution.processes import Job, Workers
 from app.execution.solving import Problems, solve_each, solve_until
 from app.scheduling import AnyProblem, Frontier, Schedule, SolveSpec, find_frontier
+from app.scheduling.robust import attempts
 
 LOOP_SECONDS = 2e-3
 """Default of ``loop_seconds``. The estimate is of the slowest; a usual solve takes a fifth."""
@@ -94,6 +95,7 @@ class Executor:
         if not spec.polish and not spec.bound:
             size = (first.antennas, first.devices)
             each = spec.scheduler.longest_seconds(spec.parameters, *size)
+            each *= attempts(first.devices) if first.uncertain else 1
             if len(problems) * each <= self.loop_seconds:
                 return None
         return self._processes if spec.scheduler.pace == "slow" else self._threads

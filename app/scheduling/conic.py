@@ -42,6 +42,10 @@ harmless programme; then it succeeds without rescaling it.
 """
 
 
+class SolverFailedError(Exception):
+    """A solver found neither a solution nor that there is none."""
+
+
 def solve_conic(
     rows: ComplexArray, weights: RealArray, linear: ComplexArray, solver: str
 ) -> ComplexArray | None:
@@ -60,12 +64,14 @@ def solve_conic(
 
     Returns
     -------
-    (N, N) C, positive semidefinite with unit trace; None if none exists or none was found.
+    (N, N) C, positive semidefinite with unit trace; None if the solver says that none exists.
 
     Raises
     ------
     InvalidProblemError
         There are too many coefficients for a general solver.
+    SolverFailedError
+        It found neither a solution nor that there is none.
     """
     devices, antennas = rows.shape
     if 4 * devices * antennas**2 > MAX_COEFFICIENTS:
@@ -82,10 +88,11 @@ def solve_conic(
     if doubled is None:
         return None
     matrix = _feasible(doubled)
-    if matrix is None or not hard:
-        return matrix
-    gains = np.sum((rows.conj() @ matrix) * rows, axis=1).real
-    return matrix if np.all(gains >= weights - INFEASIBILITY) else None
+    if hard:
+        gains = np.sum((rows.conj() @ matrix) * rows, axis=1).real
+        if not np.all(gains >= weights - INFEASIBILITY):
+            raise SolverFailedError
+    return matrix
 
 
 class _Programme:
@@ -127,7 +134,7 @@ class _Programme:
     def solve(
         self, gains: RealArray, weights: RealArray, linear: RealArray, solver: str
     ) -> RealArray | None:
-        """Return (2N, 2N) Y as the solver leaves it, or None."""
+        """Return (2N, 2N) Y as the solver leaves it, or None if it says that there is none."""
         self._gains.value, self._weights.value, self._linear.value = gains, weights, linear
         for options in _ATTEMPTS[solver]:
             with warnings.catch_warnings():
@@ -138,10 +145,11 @@ class _Programme:
                     self._problem.solve(solver=solver.upper(), warm_start=False, **options)
                 except self._failure:
                     continue
-            # None if the programme is infeasible.
             value: RealArray | None = self._matrix.value
+            if value is None and "infeasible" not in str(self._problem.status):
+                continue
             return value
-        return None
+        raise SolverFailedError
 
 
 def _gains(rows: ComplexArray) -> RealArray:
@@ -157,10 +165,10 @@ def _doubled(linear: ComplexArray) -> RealArray:
     return np.block([[linear.real, -linear.imag], [linear.imag, linear.real]]).ravel()
 
 
-def _feasible(doubled: RealArray) -> ComplexArray | None:
+def _feasible(doubled: RealArray) -> ComplexArray:
     """Return C for Y, with negative eigenvalues set to zero and the trace scaled to one."""
     if not np.isfinite(doubled).all():
-        return None
+        raise SolverFailedError
     size = doubled.shape[0] // 2
     real = doubled[:size, :size] + doubled[size:, size:]
     imaginary = doubled[size:, :size] - doubled[:size, size:]
@@ -168,6 +176,6 @@ def _feasible(doubled: RealArray) -> ComplexArray | None:
     values, vectors = np.linalg.eigh(matrix + matrix.conj().T)
     values = np.maximum(values, 0.0)
     if values[-1] == 0.0:
-        return None
+        raise SolverFailedError
     feasible: ComplexArray = (vectors * (values / values.sum())) @ vectors.conj().T
     return feasible

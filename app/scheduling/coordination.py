@@ -19,8 +19,8 @@ class Coordination(NamedTuple):
         Ascending indices of the active devices.
     power_factor
         η.
-    computation_error
-        E, the mean squared error of the aggregate.
+    computation_error, nominal_error
+        E, the mean squared error of the aggregate, in the worst case and as estimated.
     transmit_scalars
         (K,) complex ψ, zero off the active set.
     broken
@@ -32,6 +32,7 @@ class Coordination(NamedTuple):
     active: IndexArray
     power_factor: float
     computation_error: float
+    nominal_error: float
     transmit_scalars: ComplexArray
     broken: int
 
@@ -60,6 +61,17 @@ def coordinated(
         The weakest devices send at full power and fall short; the others invert their channels.
         Never worse than zero forcing, and equal to it as the noise vanishes.
 
+    The estimates may be wrong, :math:`h_k = \hat h_k + d_k` with :math:`\|d_k\| \le e_k`. Then ψ,
+    which is set for the estimates, no longer fits, and with :math:`s_k = |\psi_k|/\sqrt\eta` the
+    error is at most, and for some :math:`d_k` along c exactly,
+
+    .. math::
+        E = \sum_{k\in S} \bigl(|\psi_k c^H\hat h_k/\sqrt\eta - \phi_k| + s_k e_k\bigr)^2
+            + \sigma^2/\eta,
+
+    for zero forcing :math:`\sum_S \phi_k^2 e_k^2/|\hat h_k^H c|^2 + \sigma^2/\eta`. This is what
+    ``mmse`` minimises.
+
     Parameters
     ----------
     receiver
@@ -72,8 +84,10 @@ def coordinated(
             problem.channels,
             problem.weights,
             problem.required_gains,
+            problem.errors,
             problem.power,
             problem.noise_variance,
+            problem.max_error,
             receiver,
             active,
             method == "zero_forcing",

@@ -21,6 +21,7 @@ It grows as K times a dual pursuit until K reaches 100; beyond, there is a point
 devices.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +40,8 @@ from app.scheduling.types import MaskArray, RealArray
 _SERVED_AT = 1 + 1e-9
 """A point's tolerance over the least one that serves its devices, for rounding."""
 
+_NOBODY = np.zeros(0, np.bool_)
+
 _ENTRIES_AFTER_STOP = 1_000_000
 """Channel entries, N·K for each point, that are processed after the deadline."""
 
@@ -56,6 +59,12 @@ class Point(NamedTuple):
 
     gamma: float
     schedule: Schedule
+
+    @property
+    def error(self) -> float:
+        """Its computation error; infinite without any device."""
+        error = self.schedule.computation_error
+        return math.inf if error is None else error
 
 
 class Frontier(NamedTuple):
@@ -91,7 +100,10 @@ class Frontier(NamedTuple):
             schedule = self.points[index].schedule
             present = float(self.weights[schedule.active].sum())
             missing = float(self.weights.sum()) / present - 1
-            return _error(schedule) / (2 * present**2) + participation * missing / self.weights.size
+            return (
+                self.points[index].error / (2 * present**2)
+                + participation * missing / self.weights.size
+            )
 
         return min(range(len(self.points)), key=harm, default=None)
 
@@ -127,7 +139,6 @@ def find_frontier(
     gammas, receivers, rounds = frontier_pursuit(
         problem.channels,
         problem.weights,
-        np.broadcast_to(problem.csi_error, problem.devices).astype(np.float64),
         problem.values,
         problem.gamma,
         start_of(stated.to_standard(spec.warm_start)),
@@ -139,22 +150,42 @@ def find_frontier(
     if stop[0] and not np.isfinite(gammas[0]):
         raise DeadlineExceededError
     points: list[Point] = []
+    values: list[float] = []
     entries = np.flatnonzero(gammas * _SERVED_AT <= problem.gamma)[::-1]
     if stop[0]:
         # Nobody waits long for a deadline to be kept: of a large problem, only some points.
         entries = entries[:: 1 + entries.size * problem.entries // _ENTRIES_AFTER_STOP]
     # From the largest set down: each smaller one must have less error than all before.
     for entry in entries:
-        own = problem.with_gamma(max(float(gammas[entry]) * _SERVED_AT, 1 / LARGEST))
+        gamma = max(float(gammas[entry]) * _SERVED_AT, 1 / LARGEST)
         receiver = receivers[entry]
-        selection = Selection(receiver, own.served(receiver), rounds, stopped)
-        schedule = stated.restored(answer(own, selection, spec, stop), spec.coordination)
-        if schedule.active.size >= min_devices and (
-            not points or _error(schedule) < _error(points[-1].schedule)
-        ):
-            points.append(Point(own.gamma, schedule))
+        selection = Selection(receiver, _NOBODY, rounds, stopped)
+        gamma, schedule = _answered(problem, gamma, selection, spec, stop)
+        if schedule.active.size < min_devices or not schedule.feasible:
+            continue
+        value = float(problem.values[schedule.active].sum())
+        point = Point(gamma, stated.restored(schedule, spec.coordination))
+        if not points or point.error < points[-1].error:
+            # It may serve as many as the one before, or the same: then that one is beaten.
+            while points and values[-1] <= value:
+                points.pop()
+                values.pop()
+            points.append(point)
+            values.append(value)
     return Frontier(tuple(reversed(points)), stopped, stated.weights)
 
 
-def _error(schedule: Schedule) -> float:
-    return float("inf") if schedule.computation_error is None else schedule.computation_error
+def _answered(
+    problem: Problem, gamma: float, selection: Selection, spec: SolveSpec, stop: MaskArray
+) -> tuple[float, Schedule]:
+    """Return the schedule of everyone whom the receiver serves at γ, and the γ it needs."""
+    if not problem.uncertain:
+        own = problem.with_gamma(gamma)
+        selection = selection._replace(active=own.served(selection.receiver))
+        return gamma, answer(own, selection, spec, stop)
+    # Who is served if the estimates are right; then the tolerance that holds if they are not.
+    served = problem.exact(0.0).with_gamma(gamma).served(selection.receiver)
+    schedule = answer(problem, selection._replace(active=served), spec, stop)
+    worst = (schedule.computation_error or 0.0) * problem.power / problem.noise_variance
+    own = problem.with_gamma(min(max(worst * _SERVED_AT, 1 / LARGEST), problem.gamma))
+    return own.gamma, answer(own, selection._replace(active=served), spec, stop)

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from app.scheduling.conic import solve_conic
+from app.scheduling.conic import SolverFailedError, solve_conic
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE
 from app.scheduling.kernels.lifted.solver import FAILED, SOLVED, solve_lifted
 from app.scheduling.kernels.linalg.gram import aligned_sum
@@ -111,7 +111,12 @@ class LiftedProblem:
 
         Returns
         -------
-        None if there is no solution or the solver did not find one.
+        None if there is no solution.
+
+        Raises
+        ------
+        SolverFailedError
+            The solver found neither a solution nor that there is none.
         """
         antennas = self._rows.shape[1]
         linear = np.zeros((antennas, antennas), np.complex128)
@@ -153,4 +158,11 @@ class LiftedProblem:
                 continue
             if status != FAILED:
                 return matrix if status == SOLVED else None
-        return None
+        raise SolverFailedError
+
+    def best_matched(self, problem: Problem) -> ComplexArray:
+        """Return the matched filter of a device that serves the most value; for want of better."""
+        channels = problem.channels[:, self.devices]
+        filters = (channels / np.linalg.norm(channels, axis=0)).T
+        worth = [float(problem.values[problem.served(receiver)].sum()) for receiver in filters]
+        return np.ascontiguousarray(filters[int(np.argmax(worth))])

@@ -19,7 +19,7 @@ def answer(problem: Problem, selection: Selection, spec: SolveSpec, stop: MaskAr
         receiver, active = polish(problem, selection.receiver, selection.active, stop)
         stopped = "deadline" if stop[0] else selection.stopped
         selection = selection._replace(receiver=receiver, active=active, stopped=stopped)
-    receiver, indices, power_factor, error, scalars, broken = coordinated(
+    receiver, indices, power_factor, worst, nominal, scalars, broken = coordinated(
         problem, selection.receiver, selection.active, spec.coordination
     )
     schedule = Schedule(
@@ -27,19 +27,25 @@ def answer(problem: Problem, selection: Selection, spec: SolveSpec, stop: MaskAr
         indices,
         receiver,
         power_factor,
-        error,
+        worst,
         scalars,
         selection.iterations,
         selection.stopped,
         selection.phases,
         selection.upper_bound,
         worth=problem.as_answered(problem.worth(indices)),
+        nominal_error=nominal if problem.uncertain else None,
     )
     if indices.size == 0:
         return schedule._replace(
-            feasible=False, receiver=None, power_factor=None, computation_error=None
+            feasible=False,
+            receiver=None,
+            power_factor=None,
+            computation_error=None,
+            nominal_error=None,
         )
-    keeps_tolerance = spec.scheduler.keeps_tolerance
+    # With wrong estimates, the tolerance is kept by the search over schedules like this one.
+    keeps_tolerance = spec.scheduler.keeps_tolerance and not problem.uncertain
     require_unbroken(broken, feasible=schedule.feasible, keeps_tolerance=keeps_tolerance)
     require_within_bound(schedule)
     return schedule

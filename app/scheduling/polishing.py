@@ -89,12 +89,12 @@ def _raise_level(
     channels = np.ascontiguousarray(problem.channels[:, members])
     weights = problem.weights[members]
     magnitudes = np.abs(receiver.conj() @ channels)
-    # A device that is not served (a schedule may ignore the tolerance) has no floor.
-    floors = np.where(
-        served[members],
-        np.minimum(np.sqrt(problem.required_gains[members]), magnitudes),
-        0.0,
+    # Of a device that is not served (a schedule may ignore the tolerance) only its response is kept
+    # above rounding.
+    needed = np.where(
+        served[members], problem.required_gains[members], problem.resolved_gains[members]
     )
+    floors = np.minimum(np.sqrt(needed), magnitudes)
     everyone = np.arange(members.size)
     visits = 0
     for _ in range(_MAX_LEVELS):

@@ -9,6 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -68,6 +69,18 @@ class AnyProblem(Rebuilt, ABC):
     priorities: RealArray | None = None
     valued_by: str = "priorities"
     """The field that makes devices differ in value, if any does."""
+    errors: RealArray
+    """(K,) bounds on the errors of the channel estimates; for a kind that takes them."""
+
+    uncertain: bool = False
+    """Whether any of them is positive."""
+
+    @property
+    def values(self) -> RealArray:
+        """(K,) what each device adds to a set: its priority over the largest; one without any."""
+        if self.priorities is None:
+            return np.ones(self.devices)
+        return np.asarray(self.priorities / self.priorities.max())
 
     @property
     @abstractmethod
@@ -93,6 +106,16 @@ class AnyProblem(Rebuilt, ABC):
     def receiver_shape(self) -> tuple[int, ...]:
         """The shape of a receiver."""
         return (self.antennas,)
+
+    def exact(self, budget: float) -> "AnyProblem":
+        """Return the same round as if the channel estimates were right, with a smaller tolerance.
+
+        Parameters
+        ----------
+        budget
+            Sum of squared errors that the tolerance leaves room for: γ/(1 + budget·P/σ²).
+        """
+        raise NotImplementedError
 
     @property
     @abstractmethod
@@ -159,7 +182,20 @@ class Problem(AnyProblem):
     priorities: RealArray | None = None
 
     required_gains: RealArray = field(init=False, repr=False)
-    """(K,) device k is served when |h_kᴴc|² for unit c is at least (φ_k/√γ + csi_error_k)²."""
+    """(K,) device k is served when |h_kᴴc|² for unit c is at least φ_k²/γ.
+
+    Never less than its gain in ``resolved_gains``. With errors of the estimates, it is
+    (φ_k²/γ)(1 + e_k²P/σ²): what k needs if it is alone, necessary in any set but not sufficient.
+    """
+
+    errors: RealArray = field(init=False, repr=False)
+    """(K,) e_k, the bounds of ``csi_error``."""
+
+    uncertain: bool = field(init=False, repr=False)
+    """Whether any of them is positive."""
+
+    resolved_gains: RealArray = field(init=False, repr=False)
+    """(K,) a smaller gain may be nothing but rounding: a millionth or so of ‖h_k‖, squared."""
 
     def __post_init__(self) -> None:
         channels = frozen("channels", self.channels, np.complex128)
@@ -175,13 +211,16 @@ class Problem(AnyProblem):
             )
         for name in ("gamma", "power", "noise_variance"):
             _require_moderate(name, getattr(self, name))
-        largest, least_weight, most_weight, required = inspect(channels, weights, self.gamma)
+        largest, least_weight, most_weight, required, resolved = inspect(
+            channels, weights, self.gamma
+        )
         if largest > LARGEST:
             raise InvalidProblemError(
                 "channels", f"must be finite, and at most {LARGEST:g} in magnitude; rescale them"
             )
         if least_weight < 1 / LARGEST or most_weight > LARGEST:
             raise InvalidProblemError("weights", f"must be positive, up to {LARGEST:g}")
+        errors, uncertain = _no_errors(devices), False
         if not (isinstance(self.csi_error, float) and self.csi_error == 0.0):
             csi_error = frozen("csi_error", self.csi_error, np.float64)
             if csi_error.shape not in ((), (devices,)):
@@ -189,13 +228,20 @@ class Problem(AnyProblem):
             if not (csi_error.min() >= 0 and csi_error.max() <= LARGEST):
                 raise InvalidProblemError("csi_error", f"must lie between 0 and {LARGEST:g}")
             object.__setattr__(self, "csi_error", csi_error)
-            required = (np.sqrt(required) + csi_error) ** 2
+            errors = frozen("csi_error", np.broadcast_to(csi_error, devices), np.float64)
+            uncertain = bool(errors.any())
         if self.priorities is not None:
             object.__setattr__(self, "priorities", _checked_priorities(self.priorities, devices))
-        required.flags.writeable = False
+        if uncertain:
+            required = alone_gains(weights, errors, self.gamma, self.power / self.noise_variance)
+            required = np.maximum(required, resolved)
+        required.flags.writeable = resolved.flags.writeable = False
+        object.__setattr__(self, "errors", errors)
+        object.__setattr__(self, "uncertain", uncertain)
         object.__setattr__(self, "channels", channels)
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "required_gains", required)
+        object.__setattr__(self, "resolved_gains", resolved)
 
     @property
     def sizes(self) -> Mapping[str, int]:
@@ -228,13 +274,6 @@ class Problem(AnyProblem):
         """Tolerable computation error ε = γσ²/P."""
         return self.gamma * self.noise_variance / self.power
 
-    @property
-    def values(self) -> RealArray:
-        """(K,) what each device adds to a set: its priority over the largest; one without any."""
-        if self.priorities is None:
-            return np.ones(self.devices)
-        return np.asarray(self.priorities / self.priorities.max())
-
     def worth(self, active: MaskArray | IndexArray) -> float:
         """Return the sum of :attr:`values` over a set of devices."""
         return float(self.values[active].sum())
@@ -246,16 +285,52 @@ class Problem(AnyProblem):
     def with_gamma(self, gamma: float) -> "Problem":
         """Return the same round with another tolerance; what they share is not checked again."""
         _require_moderate("gamma", gamma)
-        required = ((self.weights / math.sqrt(gamma)) + self.csi_error) ** 2
+        snr = self.power / self.noise_variance
+        required = alone_gains(self.weights, self.errors, gamma, snr)
+        required = np.maximum(required, self.resolved_gains)
         required.flags.writeable = False
         other = object.__new__(Problem)
         other.__dict__.update(self.__dict__, gamma=gamma, required_gains=required)
+        return other
+
+    def exact(self, budget: float) -> "Problem":
+        """Return the same round as if the estimates were right, with room for ``budget``."""
+        certain = object.__new__(Problem)
+        errors = _no_errors(self.devices)
+        certain.__dict__.update(self.__dict__, csi_error=0.0, errors=errors, uncertain=False)
+        return certain.with_gamma(self.reduced_gamma(budget))
+
+    def reduced_gamma(self, budget: float) -> float:
+        """Return the tolerance that leaves room for a sum ``budget`` of squared errors."""
+        return max(self.gamma / (1 + budget * self.power / self.noise_variance), 1 / LARGEST)
+
+    def unresolved(self) -> "Problem":
+        """Return the same round, in which a gain counts even if it may be rounding."""
+        snr = self.power / self.noise_variance
+        required = alone_gains(self.weights, self.errors, self.gamma, snr)
+        other = object.__new__(Problem)
+        gains = {"required_gains": required, "resolved_gains": np.zeros(self.devices)}
+        other.__dict__.update(self.__dict__, **gains)
         return other
 
     def served(self, receiver: ComplexArray) -> MaskArray:
         """Return which devices a unit ``receiver`` (N,) serves, as a (K,) mask."""
         gains = np.abs(receiver.conj() @ self.channels) ** 2
         return np.asarray(gains >= self.required_gains * (1 - SERVED_TOLERANCE))
+
+
+@lru_cache(maxsize=64)
+def _no_errors(devices: int) -> RealArray:
+    """Return zeros (K,), read-only."""
+    errors = np.zeros(devices)
+    errors.flags.writeable = False
+    return errors
+
+
+def alone_gains(weights: RealArray, errors: RealArray, gamma: float, snr: float) -> RealArray:
+    """Return the gain (K,) that each device needs if it is alone, (φ_k²/γ)(1 + e_k²P/σ²)."""
+    needed = (weights / math.sqrt(gamma)) ** 2
+    return np.asarray(needed * (1.0 + errors**2 * snr) if errors.any() else needed)
 
 
 def _require_moderate(name: str, value: float) -> None:

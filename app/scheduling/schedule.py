@@ -24,7 +24,8 @@ class Schedule(NamedTuple):
     receiver
         (N,) complex, unit norm; (F, N) over a band; None when nobody is active.
     power_factor, computation_error
-        η and E; None when nobody is active.
+        η, and E in the worst case if the channel estimates may be wrong; None when nobody is
+        active.
     transmit_scalars
         (K,) complex ψ, zero off the active set; (F, K) over a band.
     iterations, stopped
@@ -43,6 +44,8 @@ class Schedule(NamedTuple):
         required ones together. None unless some could not.
     worth
         What ``upper_bound`` bounds, if that is not the number of active devices.
+    nominal_error
+        E if the channel estimates are right; None unless they may be wrong.
     """
 
     feasible: bool
@@ -60,6 +63,7 @@ class Schedule(NamedTuple):
     required_missing: IndexArray | None = None
     required_gamma: float | None = None
     worth: float | None = None
+    nominal_error: float | None = None
 
     @property
     def optimal(self) -> bool:

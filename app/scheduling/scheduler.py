@@ -130,6 +130,8 @@ class Scheduler:
         Whether the result is independent of the order of the devices and of the seed.
     pace
         How long it takes, and how to stop it.
+    proves
+        Whether its schedules come with a bound.
     takes_priorities
         Whether it maximises the value of the set if the devices have priorities.
     max_devices, max_elements
@@ -154,6 +156,7 @@ class Scheduler:
     uses_surface: bool = True
     symmetric: bool = True
     pace: Pace = "short"
+    proves: bool = False
     takes_priorities: bool = False
     max_devices: int | None = None
     max_elements: int | None = None

@@ -7,6 +7,7 @@ import numpy as np
 
 from app.scheduling.problem import AnyProblem
 from app.scheduling.registry import kind_of, schedulers_of
+from app.scheduling.robust import solve_robust
 from app.scheduling.schedule import Schedule
 from app.scheduling.scheduler import Context, Parameters
 from app.scheduling.spec import SolveSpec
@@ -66,10 +67,13 @@ def solve_specified(
     """
     stop = np.zeros(1, np.bool_) if stop is None else stop
     schedule = problem.solved(partial(_solve_standard, stop), spec)
-    return with_bound(problem, schedule, spec, stop) if spec.bound else schedule
+    needs_bound = spec.bound or spec.scheduler.proves
+    return with_bound(problem, schedule, spec, stop) if needs_bound else schedule
 
 
 def _solve_standard(stop: MaskArray, problem: AnyProblem, spec: SolveSpec) -> Schedule:
+    if problem.uncertain and spec.scheduler.keeps_tolerance:
+        return solve_robust(problem, spec, stop)
     context = Context(spec.seed, stop, spec.warm_start)
     selection = spec.scheduler.select(problem, spec.parameters, context)
     return kind_of(problem).answer(problem, selection, spec, stop)

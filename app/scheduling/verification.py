@@ -23,9 +23,11 @@ def verify(
     - :math:`|\psi_k|^2 \le P`;
     - with zero forcing :math:`c^H h_k \psi_k = \sqrt{\eta}\,\phi_k`: the aggregate is the weighted
       sum;
-    - :math:`E = \sum_{k\in S}|\psi_k c^H h_k/\sqrt\eta - \phi_k|^2 + \sigma^2/\eta`;
-    - unless ``keeps_tolerance`` is false, :math:`|h_k^H c| - e_k \ge \phi_k/\sqrt\gamma`
-      with the CSI error bound :math:`e_k`, and so :math:`E \le \varepsilon`.
+    - :math:`E = \sum_{k\in S}(|\psi_k c^H h_k/\sqrt\eta - \phi_k| + |\psi_k|e_k/\sqrt\eta)^2
+      + \sigma^2/\eta`, the worst case within the CSI error bounds :math:`e_k`; the nominal error is
+      that without them;
+    - unless ``keeps_tolerance`` is false, :math:`|h_k^H c| \ge \phi_k/\sqrt\gamma` and so
+      :math:`E \le \varepsilon`; with CSI errors, :math:`E \le \varepsilon` itself.
 
     Raises
     ------
@@ -41,16 +43,24 @@ def verify(
         return
     if receiver is None or schedule.power_factor is None or schedule.computation_error is None:
         raise VerificationError("active devices need a receiver")
+    if (schedule.nominal_error is None) == problem.uncertain:
+        raise VerificationError("the nominal error is stated where estimates may be wrong")
+    nominal = (
+        schedule.computation_error if schedule.nominal_error is None else schedule.nominal_error
+    )
     broken = broken_formula(
         problem.channels,
         problem.weights,
         problem.required_gains,
+        problem.errors,
         problem.power,
         problem.noise_variance,
+        problem.max_error,
         receiver,
         active,
         schedule.power_factor,
         schedule.computation_error,
+        nominal,
         schedule.transmit_scalars,
         method == "zero_forcing",
     )

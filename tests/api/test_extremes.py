@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from app.api.responses import IrsScheduleAnswer, ScheduleAnswer
+from app.api.responses import FrontierAnswer, IrsScheduleAnswer, ScheduleAnswer
 from app.scheduling import IRS_SCHEDULERS, SCHEDULERS
 from tests.api.test_errors import assert_problem
 
@@ -65,8 +65,16 @@ def surface_body(rng: random.Random) -> dict:
     }
 
 
+def frontier_body(rng: random.Random) -> dict:
+    body = plain_body(rng)
+    for name in ("gamma", "polish"):
+        body.pop(name, None)
+    return body
+
+
 ROUTES = {
     "/schedule": (SCHEDULERS, plain_body, ScheduleAnswer, 80, 20),
+    "/schedule/frontier": (["dual_pursuit"], frontier_body, FrontierAnswer, 80, 20),
     "/schedule/irs": (IRS_SCHEDULERS, surface_body, IrsScheduleAnswer, 150, 30),
 }
 

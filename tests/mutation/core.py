@@ -25,7 +25,7 @@ MUTANTS = [
     ),
     *mutants(
         "app/scheduling/conic.py",
-        "tests/scheduling/test_lifted.py::test_a_hard_solution_with_slack_is_none",
+        "tests/scheduling/test_lifted.py::test_a_hard_solution_with_slack_is_a_failure",
         (
             "a solver's word is trusted",
             "return matrix if np.all(gains >= weights - INFEASIBILITY) else None",

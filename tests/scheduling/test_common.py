@@ -8,7 +8,7 @@ import pytest
 from app.scheduling import SCHEDULERS, Problem, solve, verify
 from lab.channels import iid_channels, random_unitary
 from lab.problems import random_problem
-from tests.scheduling.formulas import assert_formulas_hold
+from tests.scheduling.formulas import assert_formulas_hold, true_error, worst_channels
 
 VARIANTS = [
     pytest.param(name, parameters, id=f"{name}-{'-'.join(map(str, vars(parameters).values()))}")
@@ -124,24 +124,30 @@ def test_never_more_devices_than_the_optimum(name, parameters):
 
 
 @every_scheduler
-def test_csi_error_keeps_every_channel_within_the_bound_served(name, parameters):
+@pytest.mark.parametrize("method", ["zero_forcing", "mmse"])
+def test_the_tolerance_holds_for_every_channel_within_the_csi_error(name, parameters, method):
+    """Against the worst channels, built one by one, and random ones."""
     rng = np.random.default_rng(5)
     served = 0
-    for _ in range(20):
-        bound = rng.uniform(0, 0.3, min(20, SCHEDULERS[name].max_devices or 20))
-        problem = paper_problem(rng, name, 6, csi_error=bound)
-        schedule = solve(problem, name, parameters)
-        c = schedule.receiver
-        if not schedule.feasible:
-            assert not SCHEDULERS[name].keeps_tolerance
+    for _ in range(12):
+        bound = rng.uniform(0, 0.1, min(20, SCHEDULERS[name].max_devices or 20))
+        options = {"csi_error": bound, "power": 2.0, "noise_variance": 10 ** rng.uniform(-2, 0)}
+        problem = paper_problem(rng, name, 6, **options)
+        schedule = solve(problem, name, parameters, coordination=method)
+        if not schedule.active.size:
             continue
-        for k in schedule.active.tolist():
-            served += 1
-            errors = iid_channels(rng, 6, 50)
-            # The worst error points along the receiver, against the device's response.
-            response = np.vdot(c, problem.channels[:, k])
-            errors[:, 0] = -c * response / abs(response)
-            errors *= bound[k] / np.linalg.norm(errors, axis=0)
-            gains = np.abs(c.conj() @ (problem.channels[:, [k]] + errors)) ** 2
-            assert (problem.gamma * gains >= problem.weights[k] ** 2 * (1 - 1e-8)).all()
-    assert served > 50 or not SCHEDULERS[name].keeps_tolerance
+        verify(problem, schedule, method=method, keeps_tolerance=schedule.feasible)
+        worst = true_error(problem, schedule, worst_channels(problem, schedule))
+        assert schedule.computation_error == pytest.approx(worst, rel=1e-7)
+        assert schedule.nominal_error == pytest.approx(
+            true_error(problem, schedule, problem.channels), rel=1e-7
+        )
+        assert schedule.feasible == (worst <= problem.max_error * (1 + 1e-8))
+        assert schedule.feasible or not SCHEDULERS[name].keeps_tolerance
+        for _ in range(20):
+            wrong = iid_channels(rng, 6, problem.devices)
+            wrong *= bound / np.linalg.norm(wrong, axis=0)
+            error = true_error(problem, schedule, problem.channels + wrong)
+            assert error <= worst * (1 + 1e-9)
+        served += schedule.active.size
+    assert served > 12

@@ -149,7 +149,22 @@ def test_same_seed_same_points_and_inputs_untouched():
 
 def test_nobody_can_be_served():
     assert points_of(Problem(np.zeros((3, 4)), np.ones(4), 1.0)) == ()
-    assert points_of(Problem(np.eye(2), np.ones(2), 1.0, csi_error=1.5)) == ()
+
+
+def test_estimates_that_may_be_entirely_wrong():
+    """The error says so: that of each device alone is more than its whole contribution."""
+    points = points_of(Problem(np.eye(2), np.ones(2), 1.0, csi_error=1.5))
+    assert points[0].schedule.computation_error == pytest.approx(1 + 1.5**2)
+
+
+@pytest.mark.parametrize("apart", [1e-15, 1e-13, 1e-10])
+def test_no_set_twice_on_nearly_equal_channels(apart):
+    rng = np.random.default_rng(86)
+    for _ in range(20):
+        channels = iid_channels(rng, 4, 1) + apart * iid_channels(rng, 4, 8)
+        points = points_of(Problem(channels, np.ones(8), 1.0))
+        sizes = [point.schedule.active.size for point in points]
+        assert sizes == sorted(set(sizes))
 
 
 def test_a_warm_start_is_taken():

@@ -14,7 +14,8 @@ def test_derived_quantities():
     )
     assert (problem.antennas, problem.devices) == (2, 3)
     assert problem.max_error == pytest.approx(4.0 * 0.5 / 8.0)
-    np.testing.assert_allclose(problem.required_gains, [0.75**2, 1.25**2, 1.75**2])
+    # φ²/γ, and as much again because an error of 0.25 weighs as much as the noise.
+    np.testing.assert_allclose(problem.required_gains, 2 * np.array([0.5, 1, 1.5]) ** 2)
 
 
 def test_arrays_are_copies_that_nobody_can_change():

@@ -65,11 +65,13 @@ class Cell(AnyProblem):
     weights: RealArray = field(init=False, repr=False)
     gamma: float = field(init=False, repr=False)
     priorities: RealArray | None = field(init=False, repr=False)
+    uncertain: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", self.stated.weights)
         object.__setattr__(self, "gamma", self.stated.gamma)
         object.__setattr__(self, "priorities", self.reduced.priorities)
+        object.__setattr__(self, "uncertain", self.reduced.uncertain)
 
     def to_standard(self, receiver: ComplexArray | None) -> ComplexArray | None:
         """Return a receiver of the cell (N,) as one of the standard problem."""
@@ -253,6 +255,10 @@ def _values(
     if isinstance(stated, IrsProblem) and (required.size or previous.size):
         raise InvalidProblemError(
             "required" if required.size else "previous", "is not available with a surface"
+        )
+    if required.size and stated.uncertain:
+        raise InvalidProblemError(
+            "required", "is not available with csi_error: what a device needs depends on the others"
         )
     if previous.size:
         if priorities is not None:

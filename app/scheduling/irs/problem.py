@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from app.scheduling.irs.phases import PhaseGrid
+from app.scheduling.kernels.formulas import RESOLUTION
 from app.scheduling.kernels.surface.phases import Surface, tuned_channels
 from app.scheduling.problem import LARGEST, AnyProblem, InvalidProblemError, Problem, frozen
 from app.scheduling.types import ComplexArray, IndexArray, RealArray
@@ -68,6 +69,10 @@ class IrsProblem(AnyProblem):
 
     without_surface: Problem = field(init=False, repr=False)
     """The same round as if there were no surface."""
+
+    errors: RealArray = field(init=False, repr=False)
+    uncertain: bool = field(init=False, repr=False)
+    """As for a problem without a surface, of the tuned channels."""
 
     order: IndexArray = field(init=False, repr=False)
     """(M,) the elements from the strongest ‖t_m‖‖g_m‖ to the weakest.
@@ -122,6 +127,8 @@ class IrsProblem(AnyProblem):
         object.__setattr__(self, "weights", without_surface.weights)
         object.__setattr__(self, "csi_error", without_surface.csi_error)
         object.__setattr__(self, "without_surface", without_surface)
+        object.__setattr__(self, "errors", without_surface.errors)
+        object.__setattr__(self, "uncertain", without_surface.uncertain)
         object.__setattr__(self, "order", np.argsort(-strengths, kind="stable"))
         object.__setattr__(self, "reflects", bool(strengths.any()))
         object.__setattr__(self, "initial_phases", self._start(elements))
@@ -182,13 +189,25 @@ class IrsProblem(AnyProblem):
 
     @property
     def required_gains(self) -> RealArray:
-        """(K,) the gain that each device needs, as for a problem without a surface."""
-        return self.without_surface.required_gains
+        """(K,) the gain that each device needs, whatever the phases."""
+        return np.maximum(self.without_surface.required_gains, self._resolved_gains)
+
+    @cached_property
+    def _resolved_gains(self) -> RealArray:
+        """(K,) the largest of ``Problem.resolved_gains`` that any phases lead to."""
+        reflected = np.linalg.norm(self.irs_to_server, axis=0) @ np.abs(self.devices_to_irs)
+        reach = np.linalg.norm(self.direct, axis=0) + reflected
+        return np.asarray((RESOLUTION * (self.antennas + 4) * reach) ** 2)
 
     @property
     def grid(self) -> PhaseGrid:
         """The phases that are allowed."""
         return PhaseGrid(self.phase_bits)
+
+    def exact(self, budget: float) -> "IrsProblem":
+        """Return the same round as if the estimates were right, with room for ``budget``."""
+        gamma = self.without_surface.reduced_gamma(budget)
+        return replace(self, gamma=gamma, csi_error=0.0)
 
     def start(self) -> ComplexArray:
         """Return a copy of the initial phases (M,), for an algorithm to change."""

@@ -26,6 +26,13 @@ Half of what the final check allows, so that rounding between the two loses no d
 ENOUGH_MAGNITUDE = 1.0 - SERVED_TOLERANCE / 4
 """The same for the magnitude of the response, whose square is the gain."""
 
+RESOLUTION = 4 * 2.0**-53 / SERVED_TOLERANCE
+"""With so many times (N + 4), the share of its channel's norm that a device's response must have.
+
+The response errs by a few N times 2⁻⁵³ of that norm. A weaker one is not known to the accuracy of
+:data:`SERVED_TOLERANCE`; it may be nothing but rounding.
+"""
+
 ORDER, NORM, SILENCE, POWER, SUM, ERROR, TOLERANCE = range(1, 8)
 """What :func:`broken_formula` returns; 0 if nothing is broken."""
 
@@ -33,21 +40,25 @@ ORDER, NORM, SILENCE, POWER, SUM, ERROR, TOLERANCE = range(1, 8)
 @compiled
 def inspect(
     channels: ComplexArray, weights: RealArray, gamma: float
-) -> tuple[float, float, float, RealArray]:
+) -> tuple[float, float, float, RealArray, RealArray]:
     """Check a problem's numbers in one pass.
 
     Returns
     -------
     The largest absolute real or imaginary part of the channels, the least and the largest weight
-    (infinity, -infinity and infinity where one is not a number), and φ_k²/γ of every device (K,).
+    (infinity, -infinity and infinity where one is not a number), the gain that each device
+    needs (K,), and the least gain of each that is not rounding (K,).
     """
     largest = 0.0
+    resolved = np.zeros(channels.shape[1])
+    share = RESOLUTION * (channels.shape[0] + 4)
     for n in range(channels.shape[0]):
         for k in range(channels.shape[1]):
             part = max(abs(channels[n, k].real), abs(channels[n, k].imag))
             if math.isnan(channels[n, k].real) or math.isnan(channels[n, k].imag):
                 part = math.inf
             largest = max(largest, part)
+            resolved[k] += (share * channels[n, k].real) ** 2 + (share * channels[n, k].imag) ** 2
     least, most = math.inf, -math.inf
     required = np.empty(weights.shape[0])
     for k in range(weights.shape[0]):
@@ -55,8 +66,8 @@ def inspect(
             least, most = -math.inf, math.inf
         least, most = min(least, weights[k]), max(most, weights[k])
         threshold = weights[k] / math.sqrt(gamma)
-        required[k] = threshold * threshold
-    return largest, least, most, required
+        required[k] = max(threshold * threshold, resolved[k])
+    return largest, least, most, required, resolved
 
 
 @compiled
@@ -102,23 +113,29 @@ def invert_channels(
 @compiled
 def minimise_error(
     weights: RealArray,
+    errors: RealArray,
     power: float,
     noise_variance: float,
     responses: ComplexArray,
     active: IndexArray,
-) -> tuple[float, float, ComplexArray]:
-    r"""Coordinate the active devices for the least mean squared error.
+) -> tuple[float, ComplexArray]:
+    r"""Coordinate the active devices for the least mean squared error in the worst case.
 
     With :math:`x = 1/\sqrt\eta` device k inverts its channel where
-    :math:`x \ge x_k = \phi_k/(\sqrt P|h_k^H c|)`, and sends at full power where it cannot. The
-    error is :math:`\sum_{k: x_k > x}(\sqrt P|h_k^H c|x - \phi_k)^2 + \sigma^2 x^2`, convex in x;
-    for the m weakest devices at full power its minimum is at
+    :math:`x \ge x_k = \phi_k/(\sqrt P|h_k^H c|)`, and sends at full power where it cannot. Without
+    errors of the estimates, the error is
+    :math:`\sum_{k: x_k > x}(\sqrt P|h_k^H c|x - \phi_k)^2 + \sigma^2 x^2`, convex in x; for the m
+    weakest devices at full power its minimum is at
     :math:`\sqrt P\sum|h_k^H c|\phi_k/(P\sum|h_k^H c|^2 + \sigma^2)`, and m is right when that
     lies above the next device's :math:`x_k`.
 
+    An error of up to :math:`e_k` takes as much from :math:`|h_k^H c|` in these sums, and leaves
+    :math:`\phi_k e_k/|h_k^H c|` of a device that inverts its channel. The slope then jumps at
+    :math:`x_k`, so the minimum may also lie there.
+
     Returns
     -------
-    :math:`\sqrt\eta`, the error, and ψ (K,), 0 off the set.
+    :math:`\sqrt\eta`, and ψ (K,), 0 off the set.
     """
     root = math.sqrt(power)
     limits = np.empty(active.shape[0])
@@ -128,20 +145,47 @@ def minimise_error(
     amplitude = energy = inverse = 0.0
     for i in range(active.shape[0]):
         k = active[weakest_first[i]]
-        amplitude += abs(responses[k]) * weights[k]
-        energy += abs(responses[k]) ** 2
+        reach = max(0.0, abs(responses[k]) - errors[k])
+        amplitude += reach * weights[k]
+        energy += reach**2
         inverse = root * amplitude / (power * energy + noise_variance)
+        if errors[k] > 0.0 and inverse >= limits[weakest_first[i]]:
+            inverse = limits[weakest_first[i]]
+            break
         if i + 1 < active.shape[0] and inverse >= limits[weakest_first[i + 1]]:
             break
-    error = noise_variance * inverse * inverse
     scalars = np.zeros(responses.shape[0], np.complex128)
     for k in active:
         magnitude = abs(responses[k])
+        scalars[k] = min(root, weights[k] / (magnitude * inverse)) * (responses[k] / magnitude)
+    return 1.0 / inverse, scalars
+
+
+@compiled
+def transmission_errors(
+    weights: RealArray,
+    errors: RealArray,
+    power: float,
+    noise_variance: float,
+    responses: ComplexArray,
+    active: IndexArray,
+    level: float,
+) -> tuple[float, float]:
+    r"""Return the worst and the nominal mean squared error.
+
+    Of devices that invert their channels, or send at full power where they cannot. With
+    :math:`s_k = |\psi_k|/\sqrt\eta` an estimate that is wrong by up to :math:`e_k` makes it
+    :math:`\sum_{k\in S}(|s_k|h_k^H c| - \phi_k| + s_k e_k)^2 + \sigma^2/\eta` at most.
+    """
+    root, inverse = math.sqrt(power), 1.0 / level
+    worst = nominal = noise_variance * inverse * inverse
+    for k in active:
+        magnitude = abs(responses[k])
         sent = min(root, weights[k] / (magnitude * inverse))
-        if sent == root:
-            error += (root * magnitude * inverse - weights[k]) ** 2
-        scalars[k] = sent * (responses[k] / magnitude)
-    return 1.0 / inverse, error, scalars
+        missing = weights[k] - root * magnitude * inverse if sent == root else 0.0
+        worst += (abs(missing) + sent * inverse * errors[k]) ** 2
+        nominal += missing**2
+    return worst, nominal
 
 
 @compiled
@@ -149,18 +193,21 @@ def broken_formula(
     channels: ComplexArray,
     weights: RealArray,
     required: RealArray,
+    errors: RealArray,
     power: float,
     noise_variance: float,
+    max_error: float,
     receiver: ComplexArray,
     active: IndexArray,
     power_factor: float,
     computation_error: float,
+    nominal_error: float,
     scalars: ComplexArray,
     zero_forcing: bool,
 ) -> int:
     """Return the first formula that a schedule with active devices breaks, or 0.
 
-    The formulas are those of :func:`app.scheduling.schedule.verify`, in its order.
+    The formulas are those of :func:`app.scheduling.verification.verify`, in its order.
     """
     devices = channels.shape[1]
     for i in range(active.shape[0]):
@@ -176,7 +223,8 @@ def broken_formula(
         transmitting += scalars[k] != 0.0
     level = math.sqrt(power_factor)
     within_tolerance = True
-    error, rounding = noise_variance / power_factor, 0.0
+    nominal = worst = noise_variance / power_factor
+    rounding = 0.0
     for k in active:
         transmitting -= scalars[k] != 0.0
         if not abs(scalars[k]) <= math.sqrt(power) * (1.0 + SERVED_TOLERANCE):
@@ -187,14 +235,21 @@ def broken_formula(
         mismatch = abs(response * scalars[k] / (weights[k] * level) - 1.0)
         if zero_forcing and not mismatch <= SERVED_TOLERANCE:
             return SUM
-        error += (mismatch * weights[k]) ** 2
+        nominal += (mismatch * weights[k]) ** 2
+        worst += (mismatch * weights[k] + abs(scalars[k]) * errors[k] / level) ** 2
         rounding += (SERVED_TOLERANCE * weights[k]) ** 2
         gain = response.real**2 + response.imag**2
         within_tolerance &= gain >= required[k] * (1.0 - SERVED_TOLERANCE)
     if transmitting != 0:
         return SILENCE
-    if not abs(computation_error - error) <= SERVED_TOLERANCE * error + rounding:
+    # A mismatch of rounding adds its product with the error of the estimate.
+    rounding += 2.0 * math.sqrt(rounding * worst)
+    if not abs(computation_error - worst) <= SERVED_TOLERANCE * worst + rounding:
         return ERROR
+    if not abs(nominal_error - nominal) <= SERVED_TOLERANCE * nominal + rounding:
+        return ERROR
+    if errors.any():
+        within_tolerance = worst <= max_error * (1.0 + SERVED_TOLERANCE)
     return 0 if within_tolerance else TOLERANCE
 
 
@@ -203,42 +258,62 @@ def coordinate(
     channels: ComplexArray,
     weights: RealArray,
     required: RealArray,
+    errors: RealArray,
     power: float,
     noise_variance: float,
+    max_error: float,
     receiver: ComplexArray,
     mask: MaskArray,
     zero_forcing: bool,
-) -> tuple[ComplexArray, IndexArray, float, float, ComplexArray, int]:
+) -> tuple[ComplexArray, IndexArray, float, float, float, ComplexArray, int]:
     """Set the scalars of the devices in ``mask``, and check the result.
 
     One call for both, because a call from Python costs more than either.
 
     Returns
     -------
-    The receiver with unit norm (N,), the active devices' indices, η, E, ψ (K,), and what
-    :func:`broken_formula` finds.
+    The receiver with unit norm (N,), the active devices' indices, η, E in the worst case and as
+    estimated, ψ (K,), and what :func:`broken_formula` finds.
     """
     active = np.flatnonzero(mask)
     if active.shape[0] == 0:
         silent = np.zeros(weights.shape[0], np.complex128)
-        return receiver.copy(), active, 0.0, 0.0, silent, 0
+        return receiver.copy(), active, 0.0, 0.0, 0.0, silent, 0
     unit, responses = unit_responses(channels, receiver)
-    if zero_forcing:
-        level, scalars = invert_channels(weights, power, responses, active)
-        error = noise_variance / (level * level)
-    else:
-        level, error, scalars = minimise_error(weights, power, noise_variance, responses, active)
+    level, scalars = invert_channels(weights, power, responses, active)
+    nominal = noise_variance / (level * level)
+    worst = nominal
+    for k in active:
+        worst += (weights[k] * errors[k] / abs(responses[k])) ** 2
+    if not zero_forcing:
+        other_level, other_scalars = minimise_error(
+            weights, errors, power, noise_variance, responses, active
+        )
+        other_worst, other_nominal = transmission_errors(
+            weights, errors, power, noise_variance, responses, active, other_level
+        )
+        # Where an error exceeds a response, the least error is not always found.
+        if math.isfinite(other_level) and not (errors.any() and other_worst > worst):
+            level, scalars, worst, nominal = (
+                other_level,
+                other_scalars,
+                other_worst,
+                other_nominal,
+            )
     broken = broken_formula(
         channels,
         weights,
         required,
+        errors,
         power,
         noise_variance,
+        max_error,
         unit,
         active,
         level * level,
-        error,
+        worst,
+        nominal,
         scalars,
         zero_forcing,
     )
-    return unit, active, level * level, error, scalars, broken
+    return unit, active, level * level, worst, nominal, scalars, broken

@@ -2,7 +2,8 @@ r"""All devices: everyone transmits, whatever the error.
 
 The receiver is the principal left singular vector of the channels divided by their weights,
 :math:`[h_1/\phi_1 \dots h_K/\phi_K]`, as in the first step of Algorithm 1 for equal weights. Only
-a device whose gain through it is exactly zero is left out: no finite transmit scalar inverts it.
+a device whose response through it may be nothing but rounding is left out: no transmit scalar
+inverts that.
 
 Cost: O(KN² + N³).
 """
@@ -28,8 +29,9 @@ class AllDevicesParameters(Parameters):
 def select(problem: Problem, parameters: AllDevicesParameters, context: Context) -> Selection:
     """Schedule every device."""
     receiver = principal_receiver(problem.channels / problem.weights)
-    responses = receiver.conj() @ problem.channels
-    return Selection(receiver, np.abs(responses) > NEGLIGIBLE, iterations=1)
+    magnitudes = np.abs(receiver.conj() @ problem.channels)
+    audible = (magnitudes > NEGLIGIBLE) & (magnitudes**2 >= problem.resolved_gains)
+    return Selection(receiver, audible, iterations=1)
 
 
 def estimate(parameters: AllDevicesParameters, antennas: int, devices: int) -> float:

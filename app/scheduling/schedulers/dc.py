@@ -39,6 +39,7 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Interval
 
+from app.scheduling.conic import SolverFailedError
 from app.scheduling.lifted import MAX_DEVICES, Lifted, LiftedProblem, Solver
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
@@ -81,12 +82,15 @@ class _Search:
         """Take both steps."""
         if self._lifted.devices.size == 0:
             return
-        relaxed = self._solve(self._values, None)
+        try:
+            relaxed = self._solve(self._values, None)
+        except SolverFailedError:
+            relaxed = None
         if relaxed is not None:
             self._search_prefix(self._sparsest(relaxed).order())
         if self.value == 0.0:
             # Every programme missed the devices that can only just be served.
-            self._try_alone()
+            self._consider(self._lifted.best_matched(self._problem))
 
     def _sparsest(self, current: Lifted) -> Lifted:
         """Step 1: free more and more slacks, until the others vanish at rank one."""
@@ -99,7 +103,10 @@ class _Search:
                     return current
                 weights = np.zeros(size)
                 weights[members] = self._values[members]
-                found = self._solve(weights, current.receiver)
+                try:
+                    found = self._solve(weights, current.receiver)
+                except SolverFailedError:
+                    found = None
                 if found is None:
                     break
                 current = found
@@ -114,17 +121,23 @@ class _Search:
     def _search_prefix(self, order: IndexArray) -> None:
         """Step 2: find the longest prefix of ``order`` that can be served."""
         reached, unservable = 0, order.size + 1
+        undecided: set[int] = set()
         while True:
             # A prefix of no more value than the best set need not be tried.
             while reached < order.size and self._reaches(order[: reached + 1]):
                 reached += 1
-            if unservable - reached <= 1:
+            lengths = [n for n in range(reached + 1, unservable) if n not in undecided]
+            if not lengths:
                 return
-            length = (reached + unservable) // 2
-            if self._serves(order[:length]):
-                reached = length
-            else:
-                unservable = length
+            length = lengths[len(lengths) // 2]
+            try:
+                if self._serves(order[:length]):
+                    reached = length
+                else:
+                    unservable = length
+            except SolverFailedError:
+                # That says nothing about longer prefixes.
+                undecided.add(length)
 
     def _serves(self, members: IndexArray) -> bool:
         """Look for a receiver that serves all ``members``, by the difference for the rank."""
@@ -142,12 +155,6 @@ class _Search:
                 return False
             near, previous = found.receiver, found.rank_excess
         return False
-
-    def _try_alone(self) -> None:
-        """Try each device's matched filter as the receiver."""
-        for device in self._lifted.devices:
-            channel = self._problem.channels[:, device]
-            self._consider(channel / np.linalg.norm(channel))
 
     def _solve(self, weights: RealArray, near: ComplexArray | None) -> Lifted | None:
         """Solve one programme, and consider its receiver."""

@@ -63,26 +63,16 @@ class MatchingPursuitParameters(Parameters):
 
 def select(problem: Problem, parameters: MatchingPursuitParameters, context: Context) -> Selection:
     """Run the chosen search."""
-    required, delta = problem.required_gains, parameters.delta
+    required, delta, stop = problem.required_gains, parameters.delta, context.stop
     if parameters.search == "forward":
-        receiver, active, iterations = forward_pursuit(
-            problem.channels, required, problem.values, delta, context.stop
-        )
-        return Selection(
-            receiver, active, iterations, "deadline" if context.stop[0] else "converged"
-        )
-    receiver, active, iterations = backward_pursuit(
-        problem.channels,
-        required,
-        problem.values,
-        delta,
-        parameters.search == "bidirectional",
-        context.stop,
-    )
-    if context.stop[0] and not active.any():
-        # A backward search has no schedule before it ends.
+        found = forward_pursuit(problem.channels, required, problem.values, delta, stop)
+    else:
+        returns = parameters.search == "bidirectional"
+        found = backward_pursuit(problem.channels, required, problem.values, delta, returns, stop)
+    receiver, active, iterations = found
+    if stop[0] and not active.any():
         raise DeadlineExceededError
-    return Selection(receiver, active, iterations)
+    return Selection(receiver, active, iterations, "deadline" if stop[0] else "converged")
 
 
 def estimate(parameters: MatchingPursuitParameters, antennas: int, devices: int) -> float:
@@ -99,6 +89,7 @@ SCHEDULERS = (
         "Learning, 2022, Algorithm 1",
         parameters=MatchingPursuitParameters,
         select=select,
+        pace="anytime",
         takes_priorities=True,
         estimate=estimate,
     ),

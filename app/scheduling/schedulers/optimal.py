@@ -64,6 +64,7 @@ _OPTIMAL = Scheduler(
     select=select,
     symmetric=False,
     pace="anytime",
+    proves=True,
     takes_priorities=True,
 )
 

@@ -37,6 +37,7 @@ from typing import Literal
 
 import numpy as np
 
+from app.scheduling.conic import SolverFailedError
 from app.scheduling.lifted import MAX_DEVICES, Lifted, LiftedProblem, Solver
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
@@ -63,11 +64,17 @@ class SdrParameters(Parameters):
 def select(problem: Problem, parameters: SdrParameters, context: Context) -> Selection:
     """Solve the relaxation and round it."""
     lifted = LiftedProblem(problem, parameters.solver)
-    values = problem.values[lifted.devices]
-    relaxed = lifted.solve(values) if lifted.devices.size else None
-    if relaxed is None:
+    if lifted.devices.size == 0:
         nobody = np.zeros(problem.devices, np.bool_)
         return Selection(np.zeros(problem.antennas, np.complex128), nobody, iterations=0)
+    try:
+        relaxed = lifted.solve(problem.values[lifted.devices])
+    except SolverFailedError:
+        relaxed = None
+    if relaxed is None:
+        # With slacks there always is a solution: the solver has failed.
+        receiver = lifted.best_matched(problem)
+        return Selection(receiver, problem.served(receiver), iterations=1, stopped="limit")
     active = problem.served(relaxed.receiver)
     if parameters.reading == "prefix":
         active = _prefix(lifted, relaxed, active)

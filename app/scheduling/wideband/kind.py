@@ -12,7 +12,7 @@ from app.scheduling.kind import Kind
 from app.scheduling.schedule import Method, Schedule
 from app.scheduling.scheduler import Context, Selection
 from app.scheduling.spec import BOUND_MS, SolveSpec
-from app.scheduling.types import MaskArray, RealArray
+from app.scheduling.types import ComplexArray, MaskArray, RealArray
 from app.scheduling.verification import VerificationError, require_unbroken
 from app.scheduling.wideband.polishing import polish
 from app.scheduling.wideband.problem import WidebandProblem
@@ -27,7 +27,9 @@ def _answer(
         stopped = "deadline" if stop[0] else selection.stopped
         selection = selection._replace(receiver=receivers, active=mask, stopped=stopped)
     schedule = _coordinated(problem, selection, spec.coordination)
-    _verify(problem, schedule, method=spec.coordination)
+    # With wrong estimates, the tolerance is kept by the search over schedules like this one.
+    if schedule.feasible or not problem.uncertain:
+        _verify(problem, schedule, method=spec.coordination)
     return schedule
 
 
@@ -39,29 +41,43 @@ def _coordinated(problem: WidebandProblem, selection: Selection, method: Method)
     if active.size == 0:
         return Schedule(False, active, None, None, None, scalars, *ended)
     receivers = np.empty(problem.receiver_shape, np.complex128)
-    factors, errors = np.empty(subcarriers), np.empty(subcarriers)
+    factors, errors, nominal = np.empty((3, subcarriers))
     for f in range(subcarriers):
-        receivers[f], _, factors[f], errors[f], scalars[f], _ = coordinate(
+        receivers[f], _, factors[f], errors[f], nominal[f], scalars[f], _ = coordinate(
             problem.channels[f],
             problem.weights,
             problem.required_gains,
+            problem.errors,
             problem.power,
             problem.noise_variance,
+            problem.max_error,
             selection.receiver[f],
             selection.active,
             method == "zero_forcing",
         )
+    compared = _compared(problem, errors)
     return Schedule(
-        True,
+        not problem.uncertain or compared <= problem.max_error * (1 + SERVED_TOLERANCE),
         active,
         receivers,
         None,
-        _compared(problem, errors),
+        compared,
         scalars,
         *ended,
         power_factors=factors,
         computation_errors=errors,
+        nominal_error=_compared(problem, nominal) if problem.uncertain else None,
     )
+
+
+def _nominal_errors(
+    problem: WidebandProblem, receivers: ComplexArray, factors: RealArray, schedule: Schedule
+) -> RealArray:
+    """Return (F,) the errors if the channel estimates are right."""
+    responses = np.einsum("fn,fnk->fk", receivers.conj(), problem.channels)
+    received = responses * schedule.transmit_scalars / np.sqrt(factors)[:, None]
+    misses = np.abs(received - problem.weights)[:, schedule.active] ** 2
+    return np.asarray(misses.sum(axis=1) + problem.noise_variance / factors)
 
 
 def _compared(problem: WidebandProblem, errors: RealArray) -> float:
@@ -87,23 +103,33 @@ def _verify(
     if receivers is None or factors is None or errors is None:
         raise VerificationError("active devices need a receiver on every subcarrier")
     required = problem.required_gains if problem.each else np.zeros(problem.devices)
+    nominal = _nominal_errors(problem, receivers, factors, schedule)
     for f in range(problem.subcarriers):
         broken = broken_formula(
             problem.channels[f],
             problem.weights,
             required,
+            problem.errors,
             problem.power,
             problem.noise_variance,
+            problem.max_error if problem.each else np.inf,
             receivers[f],
             active,
             factors[f],
             errors[f],
+            nominal[f],
             schedule.transmit_scalars[f],
             method == "zero_forcing",
         )
         require_unbroken(broken, feasible=schedule.feasible, keeps_tolerance=True)
     if not problem.keeps(problem.costs(receivers)[:, active].max(axis=1)):
         raise VerificationError("the mean error over the subcarriers exceeds the tolerance")
+    if problem.uncertain:
+        if not _compared(problem, errors) <= problem.max_error * (1 + SERVED_TOLERANCE):
+            raise VerificationError("the worst error over the subcarriers exceeds the tolerance")
+        stated = schedule.nominal_error
+        if stated is None or not np.isclose(stated, _compared(problem, nominal), 1e-9, 0.0):
+            raise VerificationError("the nominal error must be that of the criterion")
     if schedule.computation_error != _compared(problem, errors):
         raise VerificationError("the computation error must be that of the criterion")
 

@@ -22,7 +22,13 @@ from typing import Literal
 import numpy as np
 
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE
-from app.scheduling.problem import AnyProblem, InvalidProblemError, Problem, frozen
+from app.scheduling.problem import (
+    AnyProblem,
+    InvalidProblemError,
+    Problem,
+    alone_gains,
+    frozen,
+)
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 Criterion = Literal["mean", "each"]
@@ -41,7 +47,7 @@ class WidebandProblem(AnyProblem):
     power
         Transmit power limit P of a device on each subcarrier.
     csi_error
-        (K,) or one number for all: bound on the error of each h_{k,f}. Only with *each*.
+        (K,) or one number for all: bound on the error of each h_{k,f}.
     criterion
         What the tolerance limits: the *mean* of the subcarriers' errors, or *each* of them.
 
@@ -59,6 +65,10 @@ class WidebandProblem(AnyProblem):
     csi_error: RealArray | float = 0.0
     priorities: RealArray | None = None
     criterion: Criterion = "mean"
+
+    errors: RealArray = field(init=False, repr=False)
+    uncertain: bool = field(init=False, repr=False)
+    """As for a problem without a band."""
 
     stacked: Problem = field(init=False, repr=False)
     """The same devices with the antennas of all subcarriers stacked, (F·N, K)."""
@@ -82,15 +92,9 @@ class WidebandProblem(AnyProblem):
             self.csi_error,
             self.priorities,
         )
-        if self.criterion == "mean" and np.any(np.asarray(stacked.csi_error) != 0):
-            raise InvalidProblemError(
-                "csi_error",
-                "is not available with the criterion mean: what a device then needs on one "
-                "subcarrier depends on the others; set criterion to each",
-            )
         object.__setattr__(self, "channels", channels)
         object.__setattr__(self, "stacked", stacked)
-        for name in ("weights", "csi_error", "priorities"):
+        for name in ("weights", "csi_error", "priorities", "errors", "uncertain"):
             object.__setattr__(self, name, getattr(stacked, name))
 
     @property
@@ -123,25 +127,27 @@ class WidebandProblem(AnyProblem):
         """Whether every subcarrier must keep the tolerance, rather than their mean."""
         return self.criterion == "each"
 
-    @property
+    @cached_property
     def required_gains(self) -> RealArray:
         """(K,) device k adds no more than ε on subcarrier f where |h_{k,f}ᴴc_f|² is at least it."""
-        return self.stacked.required_gains
+        snr = self.power / self.noise_variance
+        return alone_gains(self.weights, self.errors, self.gamma, snr)
 
     @property
     def max_error(self) -> float:
         """Tolerable computation error ε = γσ²/P."""
         return self.stacked.max_error
 
-    @property
-    def values(self) -> RealArray:
-        """(K,) what each device adds to a set: its priority over the largest; one without any."""
-        return self.stacked.values
-
     @cached_property
     def tones(self) -> tuple[Problem, ...]:
         """The subcarriers as problems of their own, with the same tolerance."""
-        return tuple(replace(self.stacked, channels=channels) for channels in self.channels)
+        return tuple(
+            replace(self.stacked, channels=channels).unresolved() for channels in self.channels
+        )
+
+    def exact(self, budget: float) -> "WidebandProblem":
+        """Return the same round as if the estimates were right, with room for ``budget``."""
+        return replace(self, gamma=self.stacked.reduced_gamma(budget), csi_error=0.0)
 
     def costs(self, receivers: ComplexArray) -> RealArray:
         r"""Return (F, K) :math:`q_k\|c_f\|^2/|h_{k,f}^H c_f|^2`, for receivers (F, N) of any norm.

@@ -24,7 +24,6 @@ BAND = iid_band(np.random.default_rng(0), 3, 2, 4, taps=2)
         ({"noise_variance": np.inf}, "noise_variance"),
         ({"priorities": np.ones(3)}, "priorities"),
         ({"criterion": "worst"}, "criterion"),
-        ({"csi_error": 0.1}, "csi_error"),
         ({"csi_error": -0.1, "criterion": "each"}, "csi_error"),
     ],
 )

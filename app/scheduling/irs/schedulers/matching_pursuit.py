@@ -28,6 +28,7 @@ from annotated_types import Interval
 from app.scheduling.irs.phases import POLICIES, PhaseUpdate
 from app.scheduling.irs.problem import IrsProblem
 from app.scheduling.kernels.surface.algorithm_2 import joint_pursuit
+from app.scheduling.schedule import Stopped
 from app.scheduling.scheduler import (
     Context,
     DeadlineExceededError,
@@ -67,9 +68,9 @@ def select(
         context.stop,
     )
     if context.stop[0] and not active.any():
-        # A backward search has no schedule before it ends.
         raise DeadlineExceededError
-    return Selection(receiver, active, iterations, phases=phases)
+    stopped: Stopped = "deadline" if context.stop[0] else "converged"
+    return Selection(receiver, active, iterations, stopped, phases)
 
 
 SCHEDULERS = (

@@ -1,8 +1,8 @@
 r"""The entries of a frontier: the least tolerance known for every number of devices.
 
-A receiver c reaches device k at the level :math:`t_k = (|h_k^H c|/\|c\| - e_k)/\phi_k`, with the
-bound :math:`e_k` on the CSI error. It serves the n devices with the largest levels for every
-:math:`\gamma \ge 1/t_{(n)}^2`, so each receiver that the search meets offers one point for every n.
+A receiver c reaches device k at the level :math:`t_k = |h_k^H c|/(\|c\|\phi_k)`. It serves the n
+devices with the largest levels for every :math:`\gamma \ge 1/t_{(n)}^2`, so each receiver that the
+search meets offers one point for every n.
 The best of all receivers is kept for each.
 
 With priorities, n counts in units of the mean value: entry n is for sets whose value is at least n
@@ -34,7 +34,7 @@ ROUNDING = 1.0 - 1e-12
 class Frontier(NamedTuple):
     """What is known so far, and what the problem needs.
 
-    ``channels`` (K, N) by device, ``weights``, ``margins`` and ``values`` (K,), ``step`` the value
+    ``channels`` (K, N) by device, ``weights`` and ``values`` (K,), ``step`` the value
     between two entries, ``gammas`` (P,), never falling, and ``receivers`` (P, N) of the entries,
     ``polished`` (P,) the tolerance at which each was last polished, ``levels`` (K,) and ``offers``
     (P,) for use inside.
@@ -42,7 +42,6 @@ class Frontier(NamedTuple):
 
     channels: ComplexArray
     weights: RealArray
-    margins: RealArray
     values: RealArray
     step: float
     gammas: RealArray
@@ -53,24 +52,21 @@ class Frontier(NamedTuple):
 
 
 @compiled
-def empty_frontier(
-    rows: ComplexArray, weights: RealArray, margins: RealArray, values: RealArray
-) -> Frontier:
+def empty_frontier(rows: ComplexArray, weights: RealArray, values: RealArray) -> Frontier:
     """Return a frontier that knows no receiver yet.
 
     Parameters
     ----------
     rows
         (K, N) channels by device.
-    weights, margins, values
-        (K,) φ, e and v.
+    weights, values
+        (K,) φ and v.
     """
     devices, antennas = rows.shape
     points = min(devices, MAX_POINTS)
     return Frontier(
         rows,
         weights,
-        margins,
         values,
         np.sum(values) / points,
         np.full(points, math.inf),
@@ -128,7 +124,7 @@ def enter(frontier: Frontier, receiver: ComplexArray) -> None:
     for k in range(levels.shape[0]):
         value = response(frontier.channels, k, receiver)
         magnitude = math.sqrt(value.real * value.real + value.imag * value.imag) * scale
-        levels[k] = (magnitude - frontier.margins[k]) / frontier.weights[k]
+        levels[k] = magnitude / frontier.weights[k]
     if not improves(frontier):
         return
     worth = 0.0
@@ -161,7 +157,7 @@ def enter_alone(frontier: Frontier, stop: MaskArray) -> float:
         if stop[0]:
             break
         enter(frontier, rows[k])
-        strength = math.sqrt(squared_norm(rows[k])) - frontier.margins[k]
+        strength = math.sqrt(squared_norm(rows[k]))
         needed = frontier.weights[k] / strength
         if strength > 0.0 and needed * needed <= LARGEST_TOLERANCE:
             widest = max(widest, needed)

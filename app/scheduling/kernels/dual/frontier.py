@@ -68,7 +68,7 @@ def rescale(frontier: Frontier, state: State, gamma: float) -> None:
     """Scale the channels of ``state`` for the tolerance ``gamma``."""
     root = math.sqrt(gamma)
     for k in range(frontier.weights.shape[0]):
-        share = 1.0 / (frontier.weights[k] / root + frontier.margins[k])
+        share = 1.0 / (frontier.weights[k] / root)
         for n in range(state.receiver.shape[0]):
             state.rows[k, n] = scaled(frontier.channels[k, n], share)
         state.sizes[k] = squared_norm(state.rows[k])
@@ -198,7 +198,6 @@ def lower_tolerance(
 def frontier_pursuit(
     channels: ComplexArray,
     weights: RealArray,
-    margins: RealArray,
     values: RealArray,
     largest: float,
     given: ComplexArray,
@@ -212,8 +211,8 @@ def frontier_pursuit(
     ----------
     channels
         (N, K).
-    weights, margins, values
-        (K,) φ, e and v.
+    weights, values
+        (K,) φ and v.
     largest
         The largest tolerance of interest.
     given
@@ -229,7 +228,7 @@ def frontier_pursuit(
     """
     rows = by_device(channels)
     devices = rows.shape[0]
-    frontier = empty_frontier(rows, weights, margins, values)
+    frontier = empty_frontier(rows, weights, values)
     # Its rows are scaled for each tolerance.
     state = new_state(np.empty_like(rows), np.empty(devices), values, np.sum(values) / devices)
     widest = enter_alone(frontier, stop)

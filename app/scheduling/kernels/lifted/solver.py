@@ -41,6 +41,9 @@ _CENTRED = 0.25
 _CENTRED_LAST = 1e-12
 """The same at the end of the path: C is only as feasible as the point is close to the path."""
 
+_ROUNDING = 1e-11
+"""Share of its terms by which the dual must exceed every value of the primal to prove anything."""
+
 _SHARE = 0.9
 """A step covers at most this share of the way to the nearest bound."""
 
@@ -166,12 +169,13 @@ def solve_lifted(
             size += rows[k, n].real ** 2 + rows[k, n].imag ** 2
         multipliers[k] = min(0.5 * weights[k], 1.0 / max(size, 1.0))
         level -= multipliers[k] * size
-    most = 1.0 + np.sum(weights[weights < math.inf]) + 1e-6
+    most = 1.0 + np.sum(weights[weights < math.inf])
     barrier = 1.0
     value = _barrier(rows, weights, linear, multipliers, level, barrier, lower)
     status = FAILED
     for _ in range(_MAX_STEPS):
-        if level + np.sum(multipliers) > most:
+        total = np.sum(multipliers)
+        if level + total > most + _ROUNDING * (most - level + total):
             status = INFEASIBLE
             break
         invert_factored(lower, inverse)

@@ -118,7 +118,8 @@ def backward_pursuit(
         Whether dropped devices that become served come back, each of them once, and every device
         that the last receiver serves is scheduled.
     stop
-        (1,), checked in every iteration: when it becomes true, the loop ends with an empty set.
+        (1,), checked in every iteration: when it becomes true, the receiver that serves the most
+        value so far is returned with all that it serves; with nobody if there is none yet.
 
     Returns
     -------
@@ -136,6 +137,7 @@ def backward_pursuit(
     receiver = aligned_sum(rows)
     # Weights tend to swing between two sets: the receiver before the last is a good guess.
     before = receiver.copy()
+    best, most = receiver.copy(), 0.0
     peak = 0.0
     count = devices
     iterations = 0
@@ -155,8 +157,11 @@ def backward_pursuit(
             return receiver, remaining, iterations
         remaining[worst] = False
         count -= 1
+        worth = 0.0
         for k in range(devices):
             served = is_served(gain[k], required[k])
+            if served:
+                worth += values[k]
             if bidirectional and served and not remaining[k] and not returned[k]:
                 remaining[k] = True
                 returned[k] = True
@@ -164,8 +169,15 @@ def backward_pursuit(
             new_weights[k] = 0.0
             if remaining[k]:
                 new_weights[k] = values[k] * subset_cutting(not served, delta)
+        if worth > most:
+            most = worth
+            best[:] = receiver
     remaining[:] = False
-    return receiver, remaining, iterations
+    if stop[0] and most > 0.0:
+        gains_by_antenna(channels, best, responses, gain)
+        for k in range(devices):
+            remaining[k] = is_served(gain[k], required[k])
+    return best, remaining, iterations
 
 
 @compiled

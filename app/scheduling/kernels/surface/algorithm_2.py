@@ -48,7 +48,8 @@ def joint_pursuit(
     phases
         (M,) the start; replaced by the result.
     stop
-        (1,), checked in every iteration: when it becomes true, the loop ends with an empty set.
+        (1,), checked in every iteration: when it becomes true, the receiver and the phases that
+        serve the most devices so far are the result; with nobody if there are none yet.
 
     Returns
     -------
@@ -65,6 +66,8 @@ def joint_pursuit(
     remaining = np.ones(devices, np.bool_)
     receiver = aligned_sum(rows)
     peak = 0.0
+    served = np.zeros(devices, np.bool_)
+    best, best_phases, most = receiver.copy(), phases.copy(), 0
     count = devices
     iterations = alternations = 0
     while count > 0 and not stop[0]:
@@ -91,8 +94,18 @@ def joint_pursuit(
             return receiver, remaining, iterations, alternations
         remaining[worst] = False
         count -= 1
+        count_served = 0
         for k in range(devices):
             violated = not is_served(gain[k], required[k])
+            count_served += not violated
             new_weights[k] = subset_cutting(violated, delta) if remaining[k] else 0.0
+        if count_served > most:
+            most = count_served
+            best[:], best_phases[:] = receiver, phases
+            for k in range(devices):
+                served[k] = is_served(gain[k], required[k])
+    if stop[0] and most > 0:
+        phases[:] = best_phases
+        return best, served, iterations, alternations
     remaining[:] = False
     return receiver, remaining, iterations, alternations
