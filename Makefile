@@ -83,7 +83,7 @@ fuzz-magnitudes: .venv/installed-dev ## send channels of every magnitude and ran
 soak: .venv/installed-dev ## load the service for minutes and watch its memory (SOAK_SECONDS=300)
 	@$(BIN)/pytest tests/faults/test_soak.py -m soak -s
 
-mutants: .venv/installed-dev ## plant 97 defects, one at a time, and count those that the tests notice (an hour)
+mutants: .venv/installed-dev ## plant 30 defects, one at a time, and count those that the tests notice (half an hour)
 	@$(BIN)/python -m tests.mutation
 
 lock: $(BIN)/uv ## write requirements.lock, which the image installs

@@ -1,6 +1,6 @@
 """``make mutants``: apply one mutant after the other and say which ones the tests kill.
 
-Takes most of an hour: it runs each mutant's own tests, in a copy of the repository.
+Takes half an hour: it runs each mutant's own tests, in a copy of the repository.
 """
 
 import argparse
@@ -8,20 +8,17 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
-from tests.mutation import clients, core, kernels, service
 from tests.mutation.mutant import Mutant, MutantError, copied, failure
-
-MUTANTS: list[Mutant] = [*kernels.MUTANTS, *core.MUTANTS, *service.MUTANTS, *clients.MUTANTS]
+from tests.mutation.mutants import MUTANTS
 
 
 def main() -> int:
     """Parse the command line, judge the mutants, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
-    parser.add_argument("names", nargs="*", help="parts of the mutants' files or descriptions")
+    parser.add_argument("names", nargs="*", help="parts of the mutants' folders or descriptions")
     parser.add_argument("--check", action="store_true", help="only check that they fit the source")
-    parser.add_argument("--jobs", type=int, default=1, help="mutants at a time (%(default)s)")
     arguments = parser.parse_args()
     chosen = [
         mutant
@@ -34,9 +31,10 @@ def main() -> int:
             print(f"all {len(chosen)} mutants fit the source")
             return 0
         os.nice(5)
-        require_passing_unchanged(chosen)
-        with ThreadPoolExecutor(arguments.jobs) as threads:
-            survivors = [mutant for mutant in threads.map(judge, chosen) if mutant is not None]
+        # One copy for all, so that its kernels are compiled once.
+        with copied() as folder:
+            require_passing(folder, chosen)
+            survivors = [mutant for mutant in chosen if not judge(mutant, folder)]
     except MutantError as error:
         print(error, file=sys.stderr)
         return 1
@@ -47,38 +45,33 @@ def main() -> int:
 
 
 def require_fitting(chosen: Sequence[Mutant]) -> None:
-    """Try all mutants on one copy, each after the original is put back."""
+    """Find the original of every mutant."""
     failures = []
-    with copied() as folder:
-        for mutant in chosen:
-            path = folder / mutant.file
-            source = path.read_text() if path.exists() else ""
-            try:
-                mutant.apply(folder)
-                path.write_text(source)
-            except MutantError as error:
-                failures.append(str(error))
+    for mutant in chosen:
+        try:
+            mutant.find()
+        except MutantError as error:
+            failures.append(str(error))
     if failures:
         raise MutantError("\n".join(failures))
 
 
-def require_passing_unchanged(chosen: Sequence[Mutant]) -> None:
+def require_passing(folder: Path, chosen: Sequence[Mutant]) -> None:
     """Tests that fail without a mutant would kill every one."""
     tests = sorted({test for mutant in chosen for test in mutant.tests.split()})
     started = time.monotonic()
-    with copied() as folder:
-        if said := failure(folder, tests, seconds=3600):
-            raise MutantError(f"{said}\n\nthe tests fail without any mutant")
+    if said := failure(folder, tests, seconds=3600):
+        raise MutantError(f"{said}\n\nthe tests fail without any mutant")
     print(f"the tests pass unchanged ({time.monotonic() - started:.0f} s)", flush=True)
 
 
-def judge(mutant: Mutant) -> Mutant | None:
-    """Say whether ``mutant`` is killed; return it if it survives."""
+def judge(mutant: Mutant, folder: Path) -> bool:
+    """Return whether ``mutant`` is killed, and say so."""
     started = time.monotonic()
-    killed = mutant.killed()
+    killed = mutant.killed(folder)
     seconds = time.monotonic() - started
     print(f"{'killed' if killed else 'SURVIVED':8} {seconds:4.0f} s  {mutant}", flush=True)
-    return None if killed else mutant
+    return killed
 
 
 if __name__ == "__main__":

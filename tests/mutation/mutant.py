@@ -16,7 +16,7 @@ TIMEOUT_SECONDS = 300
 """A mutant that makes the tests take longer hangs, which they have noticed."""
 
 _NOT_COPIED = shutil.ignore_patterns(
-    *(".git", ".venv", ".*_cache", ".hypothesis", "build", "dist", "results")
+    *(".git", ".venv", ".*_cache", ".hypothesis", "__pycache__", "build", "dist", "results")
 )
 _PASSED, _FAILED = 0, 1
 """Exit codes of pytest; all others mean that it did not run the tests."""
@@ -34,52 +34,54 @@ class Mutant:
     ----------
     what
         What is wrong with it, in words.
-    file
-        The source file, from the root of the repository.
+    folder
+        Where its source is, from the root of the repository. Not the file, so that moves and new
+        names do not matter.
     original, mutated
-        Text that stands in the file exactly once, and what replaces it.
+        Text that stands in all of its source exactly once, and what replaces it.
     tests
         Arguments of pytest, separated by spaces.
     """
 
     what: str
-    file: str
+    folder: str
     original: str
     mutated: str
     tests: str
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.what}"
+        return f"{self.folder}: {self.what}"
 
-    def apply(self, folder: Path) -> None:
-        """Change the copy of the repository in ``folder``."""
-        path = folder / self.file
-        if not path.exists():
-            raise MutantError(f"{self}: there is no such file")
-        source = path.read_text()
-        count = source.count(self.original)
+    def find(self, root: Path = ROOT) -> Path:
+        """Return the file that holds the original."""
+        sources = {path: path.read_text() for path in (root / self.folder).rglob("*.py")}
+        count = sum(source.count(self.original) for source in sources.values())
         if count != 1:
             raise MutantError(f"{self}: found {count} times, not once:\n{self.original}")
+        return next(path for path, source in sources.items() if self.original in source)
+
+    def killed(self, root: Path) -> bool:
+        """Return whether its tests fail in a copy of the repository, and leave that as it was."""
+        path = self.find(root)
+        source = path.read_text()
         path.write_text(source.replace(self.original, self.mutated))
-
-    def killed(self) -> bool:
-        """Return whether its tests fail."""
-        with copied() as folder:
-            self.apply(folder)
-            return bool(failure(folder, self.tests.split()))
+        try:
+            return bool(failure(root, self.tests.split()))
+        finally:
+            path.write_text(source)
 
 
-def mutants(file: str, tests: str, *changes: Sequence[str]) -> list[Mutant]:
-    """Return mutants of one file: (what, original, mutated), and tests of its own as a fourth."""
+def mutants(folder: str, tests: str, *changes: tuple[str, str, str, str]) -> list[Mutant]:
+    """Return mutants of one folder: (what, original, mutated, tests below ``tests``)."""
     return [
-        Mutant(what, file, original, mutated, own[0] if own else tests)
-        for what, original, mutated, *own in changes
+        Mutant(what, folder, original, mutated, str(Path(tests, own)))
+        for what, original, mutated, own in changes
     ]
 
 
 @contextmanager
 def copied() -> Iterator[Path]:
-    """Yield a copy of the repository, with the kernels as they are compiled in it."""
+    """Yield a copy of the repository."""
     with tempfile.TemporaryDirectory(prefix="airsched-mutant-") as folder:
         copy = Path(folder) / "airsched"
         shutil.copytree(ROOT, copy, ignore=_NOT_COPIED)
@@ -92,8 +94,13 @@ def failure(folder: Path, tests: Sequence[str], seconds: float = TIMEOUT_SECONDS
     if all(test.startswith("tests/scheduling") for test in tests):
         # They need no service: compile only what they call.
         command.append("--noconftest")
-    # Before the installed package, which is the repository itself.
-    environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{folder / 'clients'}"}
+    environment = {
+        **os.environ,
+        # Before the installed package, which is the repository itself.
+        "PYTHONPATH": f"{folder}{os.pathsep}{folder / 'clients'}",
+        # A mutant that is as long as the original and written in the same second looks like it.
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
             command, cwd=folder, env=environment, stdout=log, stderr=log, start_new_session=True
