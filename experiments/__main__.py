@@ -15,7 +15,7 @@ from experiments.figure import Scale
 from experiments.figures import FIGURES
 from experiments.learning import MissingDataError
 from experiments.partial import PartialRunner
-from experiments.runner import BACKENDS, Runner, backend
+from experiments.runner import BACKENDS, Runner, backend, freeze_workers
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,6 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
+    freeze_workers()
     raise KeyboardInterrupt
 
 

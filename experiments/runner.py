@@ -8,11 +8,12 @@ them, so the numbers are the same wherever it runs.
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, get_args
 
 import joblib
+import psutil
 from joblib.externals.loky import get_reusable_executor
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -159,6 +160,18 @@ def _extra(name: str) -> Iterator[None]:
         yield
     except ImportError as error:
         raise ImportError(f"{name} is not installed: pip install --group cluster") from error
+
+
+def freeze_workers() -> None:
+    """Stop this machine's worker processes where they are, before they are killed.
+
+    One that goes on may start a process in that moment, which nobody would find and end.
+    """
+    for child in psutil.Process().children():
+        with suppress(psutil.NoSuchProcess):
+            command = " ".join(child.cmdline())
+            if "loky" in command and "resource_tracker" not in command:
+                child.suspend()
 
 
 def _kill_workers() -> None:

@@ -16,9 +16,13 @@ from dataclasses import replace
 from experiments.__main__ import main
 from experiments.figures import FIGURES
 
+JOBS = sys.argv[sys.argv.index("--jobs") + 1]
+
 def wait(number):
-    # In place of a service.
-    subprocess.run(["sleep", "600"])
+    # In place of services. In a worker, one is always just being started.
+    for _ in range(0 if JOBS == "1" else 2000):
+        subprocess.Popen(["sleep", "90"])
+    subprocess.run(["sleep", "90"])
 
 NAME = "efficiency_vs_gamma"
 CALLS = [{"number": number} for number in range(2)]
