@@ -93,9 +93,7 @@ def _solver(folder: Path) -> Iterator[Ask]:
     write, read = process.stdin, process.stdout
 
     def ask(algorithm: str, problems: Sequence[AnyProblem], vary: bool = False) -> list[Solved]:
-        names = [name for name in solver_worker.FIELDS if hasattr(problems[0], name)]
-        stated = [{name: getattr(each, name) for name in names} for each in problems]
-        pickle.dump((algorithm, stated, vary), write)
+        pickle.dump((algorithm, [_fields(each) for each in problems], vary), write)
         write.flush()
         solved: list[Solved] = pickle.load(read)
         return solved
@@ -103,6 +101,11 @@ def _solver(folder: Path) -> Iterator[Ask]:
     with process:
         yield ask
         write.close()
+
+
+def _fields(problem: AnyProblem) -> dict[str, Any]:
+    values = {name: getattr(problem, name, None) for name in solver_worker.FIELDS}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def compare_requests(revision: str) -> None:

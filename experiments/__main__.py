@@ -15,7 +15,7 @@ from experiments.figure import Scale
 from experiments.figures import FIGURES
 from experiments.learning import MissingDataError
 from experiments.partial import PartialRunner
-from experiments.runner import BACKENDS, Runner, backend, freeze_workers
+from experiments.runner import BACKENDS, Runner, backend, freeze_workers, kill_children
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.print(f"stopped: {error}", highlight=False)
         return 1
     except KeyboardInterrupt:
+        kill_children()
         console.print("interrupted; the same command resumes the run", highlight=False)
         return 130
     finally:

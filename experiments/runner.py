@@ -167,11 +167,27 @@ def freeze_workers() -> None:
 
     One that goes on may start a process in that moment, which nobody would find and end.
     """
-    for child in psutil.Process().children():
+    for child in _below():
         with suppress(psutil.NoSuchProcess):
-            command = " ".join(child.cmdline())
-            if "loky" in command and "resource_tracker" not in command:
+            if "loky" in " ".join(child.cmdline()):
                 child.suspend()
+
+
+def kill_children() -> None:
+    """Kill what is left below this process, such as a service that was just being started."""
+    for child in _below():
+        with suppress(psutil.NoSuchProcess):
+            child.kill()
+
+
+def _below() -> list[psutil.Process]:
+    """Return the processes below this one, but for those that clean up behind it."""
+    found = []
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if "resource_tracker" not in " ".join(child.cmdline()):
+                found.append(child)
+    return found
 
 
 def _kill_workers() -> None:

@@ -86,8 +86,8 @@ MUTANTS = [
         ),
         (
             "polishing may lose a served device",
-            "np.minimum(np.sqrt(problem.required_gains[members]), magnitudes)",
-            "np.zeros(members.size)",
+            "floors = np.minimum(np.sqrt(needed), magnitudes)",
+            "floors = np.zeros(members.size)",
             "test_polishing.py",
         ),
         (
@@ -156,8 +156,8 @@ MUTANTS = [
         ),
         (
             "max_error ignores the power",
-            "self.power * max_error / self.noise_variance",
-            "max_error / self.noise_variance",
+            "self.reference_power * max_error / self.reference_noise",
+            "max_error / self.reference_noise",
             "tests/client/test_client.py",
         ),
     ),
