@@ -12,9 +12,12 @@ import numpy as np
 from app.scheduling import DeadlineExceededError
 from app.scheduling.types import MaskArray
 
-MARGIN_SECONDS = 0.05
-"""A search is told to stop this long before the end, or a fifth of its time if that is less, and
-given up this long after the end."""
+EARLY_SECONDS = 0.2
+"""How long before the end a search is told to stop, so that its answer is in time; a fifth of its
+time if that is less."""
+
+LATE_SECONDS = 0.05
+"""How long after the end an answer is still waited for."""
 
 
 class ClientDisconnectedError(Exception):
@@ -64,7 +67,7 @@ class Deadline:
     @property
     def search_ends(self) -> float:
         """When the search has to stop, as :func:`time.monotonic` tells it."""
-        return self.arrived + self.seconds - min(MARGIN_SECONDS, self.seconds / 5)
+        return self.arrived + self.seconds - min(EARLY_SECONDS, self.seconds / 5)
 
     @property
     def search_seconds(self) -> float:
@@ -74,7 +77,7 @@ class Deadline:
     @property
     def last_seconds(self) -> float:
         """How long an answer is still waited for, at least 0."""
-        return max(0.0, self.arrived + self.seconds + MARGIN_SECONDS - time.monotonic())
+        return max(0.0, self.arrived + self.seconds + LATE_SECONDS - time.monotonic())
 
     def require_time(self) -> None:
         """Raise :class:`DeadlineExceededError` if it has passed."""
