@@ -131,6 +131,14 @@ class AnyProblem(Rebuilt, ABC):
         """Return a receiver of this problem as one of the standard problem."""
         return receiver
 
+    def to_standard_set(self, active: IndexArray) -> IndexArray:
+        """Return devices of this problem as those of the standard problem."""
+        return active
+
+    def with_bound(self, schedule: Schedule, upper_bound: float) -> Schedule:
+        """Return ``schedule`` with what a bound of the standard problem says about it."""
+        return schedule._replace(upper_bound=upper_bound)
+
     def restored(self, schedule: Schedule, method: Method) -> Schedule:
         """Return the verified schedule that one of the standard problem stands for."""
         return schedule

@@ -87,7 +87,9 @@ def with_bound(
     if schedule.upper_bound is not None or upper_bound is None:
         return schedule
     stop = np.zeros(1, np.bool_) if stop is None else stop
-    bounded = schedule._replace(upper_bound=upper_bound(problem.standard, schedule, spec, stop))
+    known = schedule._replace(active=problem.to_standard_set(schedule.active))
+    bound = upper_bound(problem.standard, known, spec, stop)
+    bounded = problem.with_bound(schedule, bound)
     require_within_bound(bounded)
     return bounded
 

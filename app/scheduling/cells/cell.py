@@ -13,6 +13,7 @@ Excluded devices are columns that do not exist. The other two are values of the 
   value than any set without one.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -29,6 +30,7 @@ from app.scheduling.types import ComplexArray, IndexArray, RealArray
 from app.scheduling.verification import VerificationError
 
 _NOBODY = np.zeros(0, np.int64)
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +54,9 @@ class Cell(AnyProblem):
         Ascending indices of the devices that must take part.
     valued_by
         The field that makes devices differ in value, if any does.
+    scale, bonus
+        A device's value in the standard problem is ``scale`` times its own, and for a required one
+        ``scale`` times ``bonus`` more.
     """
 
     stated: Problem | IrsProblem
@@ -61,6 +66,8 @@ class Cell(AnyProblem):
     noise_covariance: ComplexArray | None = None
     required: IndexArray = field(default_factory=lambda: _NOBODY)
     valued_by: str = "priorities"
+    scale: float = 1.0
+    bonus: float = 0.0
 
     weights: RealArray = field(init=False, repr=False)
     gamma: float = field(init=False, repr=False)
@@ -72,6 +79,22 @@ class Cell(AnyProblem):
         object.__setattr__(self, "gamma", self.stated.gamma)
         object.__setattr__(self, "priorities", self.reduced.priorities)
         object.__setattr__(self, "uncertain", self.reduced.uncertain)
+
+    def to_standard_set(self, active: IndexArray) -> IndexArray:
+        """Return devices of the cell, which all take part, as those of the standard problem."""
+        return self.transform.columns(active)
+
+    def with_bound(self, schedule: Schedule, upper_bound: float) -> Schedule:
+        """Return ``schedule`` with a bound on its own devices, or on their priorities.
+
+        If the bound is below what all required devices add, no set holds all of them.
+        """
+        required = self.required.size * self.bonus
+        bound = max(0.0, upper_bound / self.scale - required)
+        if self.stated.priorities is None:
+            return schedule._replace(upper_bound=math.floor(bound * (1 + _ROUNDING)), worth=None)
+        worth = float(self.stated.priorities[schedule.active].sum())
+        return schedule._replace(upper_bound=bound, worth=worth)
 
     def to_standard(self, receiver: ComplexArray | None) -> ComplexArray | None:
         """Return a receiver of the cell (N,) as one of the standard problem."""
@@ -125,6 +148,10 @@ class Cell(AnyProblem):
         if schedule.required_missing is not None:
             missing = self.transform.indices(schedule.required_missing)
             schedule = schedule._replace(required_missing=missing)
+        if schedule.upper_bound is not None:
+            schedule = self.with_bound(schedule, schedule.upper_bound)
+        elif self.stated.priorities is None:
+            schedule = schedule._replace(worth=None)
         if schedule.receiver is None or schedule.power_factor is None:
             return schedule
         receiver, size = self.transform.receiver(schedule.receiver)
@@ -207,14 +234,16 @@ def state(
     basis = span(_columns(stated, transform))
     if basis is not None:
         transform = replace(transform, basis=basis if white is None else white @ basis)
-    values = _values(stated, required, previous)
+    values, scale, bonus = _values(stated, required, previous)
     if values is None and all(
         part is None for part in (transform.basis, transform.amplitudes, transform.kept)
     ):
         return stated
     standard = _transformed(stated, transform, values)
     valued_by = "required" if required.size else "previous" if previous.size else "priorities"
-    return Cell(stated, standard, transform, power, noise_covariance, required, valued_by)
+    return Cell(
+        stated, standard, transform, power, noise_covariance, required, valued_by, scale, bonus
+    )
 
 
 def _columns(stated: Problem | IrsProblem, transform: Transform) -> ComplexArray:
@@ -249,8 +278,8 @@ def _transformed(
 
 def _values(
     stated: Problem | IrsProblem, required: IndexArray, previous: IndexArray
-) -> RealArray | None:
-    """Return (K,) what each device adds to a set; None if each counts the same."""
+) -> tuple[RealArray | None, float, float]:
+    """Return (K,) what each device adds to a set, or None; the scale; and the bonus."""
     priorities = stated.priorities
     if isinstance(stated, IrsProblem) and (required.size or previous.size):
         raise InvalidProblemError(
@@ -268,9 +297,10 @@ def _values(
         priorities = np.ones(stated.devices)
         priorities[previous] += 1 / (2 * stated.devices)
     if not required.size:
-        return priorities
+        return priorities, 1.0, 0.0
     values = np.ones(stated.devices) if priorities is None else priorities.copy()
-    # Scaled so that the largest is within the bounds of priorities.
-    values *= min(1.0, MAX_PRIORITY / (3 * values.sum()))
-    values[required] += 2 * values.sum()
-    return np.maximum(values, 1 / MAX_PRIORITY)
+    bonus = 2 * float(values.sum())
+    values[required] += bonus
+    # Within the bounds of priorities; beside the bonus, what is less than the least is nothing.
+    scale = min(1.0, MAX_PRIORITY / float(values.max()))
+    return np.maximum(scale * values, 1 / MAX_PRIORITY), scale, bonus

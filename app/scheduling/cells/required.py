@@ -36,7 +36,9 @@ def with_required(
     if not served[required].all():
         given = Selection(receiver, np.zeros_like(served), schedule.iterations, schedule.stopped)
         nobody = solve(problem, _given(given, spec))
-        return nobody._replace(required_missing=missing, required_gamma=gamma)
+        return nobody._replace(
+            upper_bound=schedule.upper_bound, required_missing=missing, required_gamma=gamma
+        )
     if schedule.stopped != "deadline":
         again = solve(problem, replace(spec, warm_start=receiver))
         if np.isin(required, again.active).all():

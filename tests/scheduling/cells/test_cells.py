@@ -259,6 +259,35 @@ def test_nobody_serves_more_with_the_required_devices(seed):
     assert schedule.active.size == best
 
 
+def largest_with(problem, required):
+    """Return the size of the largest set that holds ``required``, by the exact search."""
+    others = np.setdiff1d(np.arange(problem.devices), required)
+    for size in range(others.size, -1, -1):
+        for joined in combinations(others, size):
+            members = np.sort(np.concatenate([required, np.array(joined, int)]))
+            alone = Problem(problem.channels[:, members], problem.weights[members], problem.gamma)
+            if solve(alone, "optimal").active.size == members.size:
+                return members.size
+    return 0
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_bounds_count_devices_and_hold_for_required_ones(seed):
+    rng = np.random.default_rng(seed)
+    problem = Problem(iid_channels(rng, 2, 6), np.ones(6), gamma=0.7)
+    required = np.array([1, 4])
+    cell = state(problem, required=required, excluded=np.array([0]))
+    smaller = Problem(problem.channels[:, 1:], np.ones(5), gamma=0.7)
+    best = largest_with(smaller, required - 1)
+    proven = solve(cell, "optimal")
+    assert proven.upper_bound == best == proven.active.size
+    assert proven.optimal
+    bounded = solve(cell, "matching_pursuit", bound=True, bound_ms=2000.0)
+    assert bounded.upper_bound == best
+    free = solve(state(problem, previous=required), "optimal")
+    assert free.upper_bound == free.active.size == solve(problem, "optimal").active.size
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_previous_set_is_kept_where_it_costs_no_device(seed):
     rng = np.random.default_rng(seed)
