@@ -1,9 +1,9 @@
 """Over-the-air federated learning inside Flower: the service says who takes part.
 
-A strategy for Flower's message interface (``flwr.serverapp``), the sources of its channels, and
-what a node tells it::
+A wrapper for strategies of Flower's message interface (``flwr.serverapp``), the sources of its
+channels, and what a node tells it::
 
-    strategy   FedAvg that trains the scheduled nodes only, and receives their sum over the air
+    wrapper    trains the scheduled nodes only, and receives their mean over the air
     sources    channels from the paper's network, from a trace, or as the nodes report them
     device     the answer of a node: how much data it has, which device it is, its channel
 
@@ -23,12 +23,13 @@ from airsched_client.flower.sources import (
     ReportedSource,
     TraceSource,
 )
-from airsched_client.flower.strategy import OverTheAirFedAvg
+from airsched_client.flower.wrapper import OverTheAir, OverTheAirFedAvg
 
 __all__ = [
     "ChannelSource",
     "Device",
     "NetworkSource",
+    "OverTheAir",
     "OverTheAirFedAvg",
     "ReportedSource",
     "TraceSource",

@@ -1,14 +1,26 @@
 """A model as Flower holds it, and as one vector for the air."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from flwr.app import Array, ArrayRecord
 from numpy.typing import NDArray
 
 Real = NDArray[np.floating]
-OverTheAir = Callable[[str, NDArray[np.generic]], bool]
+OverTheAirRule = Callable[[str, NDArray[np.generic]], bool]
 """Says of a name and an array whether the array goes over the air."""
+
+_STATISTICS = ("running_mean", "running_var", "num_batches_tracked", "moving_mean", "moving_var")
+
+
+def not_statistics(name: str, array: NDArray[np.generic]) -> bool:
+    """Return whether an array is not a running statistic of a normalisation layer, by its name.
+
+    Noise can make a variance negative, and statistics are far larger than updates: over the air
+    they would set the scale of the round.
+    """
+    return not name.endswith(_STATISTICS)
 
 
 class Model:
@@ -25,7 +37,7 @@ class Model:
         Which of its floating-point arrays go over the air.
     """
 
-    def __init__(self, arrays: ArrayRecord, over_the_air: OverTheAir) -> None:
+    def __init__(self, arrays: ArrayRecord, over_the_air: OverTheAirRule) -> None:
         self._arrays = {name: array.numpy() for name, array in arrays.items()}
         self._sent = [
             name
@@ -76,6 +88,16 @@ class Model:
             # As an array again: NumPy makes a scalar of a result without dimensions.
             arrays[name] = Array(np.asarray(after, before.dtype))
         return ArrayRecord(arrays)
+
+    @staticmethod
+    def cast(arrays: ArrayRecord, dtypes: Mapping[str, Any]) -> ArrayRecord:
+        """Return a model whose arrays have these types; integers are rounded."""
+        found = {}
+        for name, array in arrays.items():
+            values, dtype = array.numpy(), dtypes[name]
+            values = np.rint(values) if np.issubdtype(dtype, np.integer) else values
+            found[name] = Array(np.asarray(values, dtype))
+        return ArrayRecord(found)
 
     def _vector(self, arrays: dict[str, NDArray[np.generic]]) -> Real:
         return np.concatenate([arrays[name].ravel() for name in self._sent]).astype(np.float64)

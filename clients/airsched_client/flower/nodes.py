@@ -1,7 +1,7 @@
 """The connected nodes, as they describe themselves."""
 
 import logging
-import time
+from collections.abc import Sequence
 
 from flwr.app import Message, RecordDict
 from flwr.serverapp import Grid
@@ -13,55 +13,61 @@ _log = logging.getLogger("flwr")
 
 
 class Nodes:
-    """Asks every node once who it is, and remembers.
+    """Asks every node who it is, and remembers.
 
     Parameters
     ----------
     timeout
-        Seconds to wait for the answers.
+        Seconds to wait for the answers. A node that does not answer is not asked again: it would
+        cost as long in every round.
     """
 
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
         self._known: dict[int, Device] = {}
+        self._silent: set[int] = set()
 
-    def devices(self, grid: Grid, least: int, *, anew: bool) -> list[Device]:
-        """Return the nodes that describe themselves, in the same order in every run.
+    def devices(self, grid: Grid, nodes: Sequence[int], *, anew: bool) -> list[Device]:
+        """Return those of the nodes that describe themselves, in the same order in every run.
 
         Parameters
         ----------
-        least
-            Waits until so many nodes are connected.
         anew
             Asks all of them again.
         """
-        while len(nodes := set(grid.get_node_ids())) < least:
-            _log.info("Waiting for nodes: %s connected, %s needed", len(nodes), least)
-            time.sleep(1)
         if anew:
             self._known.clear()
-        if asked := sorted(nodes - self._known.keys()):
-            self._ask(grid, asked)
+        unknown = [n for n in nodes if n not in self._known and n not in self._silent]
+        if unknown:
+            self._ask(grid, unknown)
         # Node ids are drawn anew in every run; in their order, no run could be repeated.
         return sorted(
-            (self._known[node] for node in nodes & self._known.keys()),
+            (self._known[node] for node in nodes if node in self._known),
             key=lambda device: (device.index is None, device.index or 0, device.node_id),
         )
 
     def _ask(self, grid: Grid, nodes: list[int]) -> None:
         queries = [Message(RecordDict(), node, QUERY, ttl=self._timeout) for node in nodes]
-        for reply in grid.send_and_receive(queries, timeout=self._timeout):
-            self._note(reply)
-        if silent := [node for node in nodes if node not in self._known]:
-            _log.warning("nodes %s did not describe themselves: they are left out", silent)
+        replies = list(grid.send_and_receive(queries, timeout=self._timeout))
+        answered = {self._note(reply) for reply in replies}
+        silent = [node for node in nodes if node not in answered]
+        # Not by the numbers alone: the error of a node that died carries another node's.
+        if silent and len(replies) < len(queries):
+            self._silent.update(silent)
+            _log.warning(
+                "nodes %s did not describe themselves within %g s: they are left out from now on",
+                silent,
+                self._timeout,
+            )
 
-    def _note(self, reply: Message) -> None:
+    def _note(self, reply: Message) -> int:
+        """Remember an answer; return who gave it, also one that cannot be used."""
+        node: int = reply.metadata.src_node_id
         if reply.has_error():
             _log.warning("a node failed to describe itself: %s", reply.error.reason)
-            return
+            return node
         try:
-            device = device_from(reply)
+            self._known[node] = device_from(reply)
         except ValueError as error:
-            _log.warning("node %s: %s", reply.metadata.src_node_id, error)
-        else:
-            self._known[device.node_id] = device
+            _log.warning("node %s: %s", node, error)
+        return node

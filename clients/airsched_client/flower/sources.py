@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from airsched_client.federated.channels import Channels, NetworkParameters
 from airsched_client.federated.fading import Fading, NetworkFading, TraceFading
 from airsched_client.federated.traces import Trace
+from airsched_client.options import ScheduleOptions
 
 Complex = NDArray[np.complex128]
 
@@ -52,6 +53,10 @@ class ChannelSource(Protocol):
     def reported(self) -> bool:
         """Whether the nodes must be asked anew in every round."""
 
+    @property
+    def options(self) -> ScheduleOptions:
+        """What the channels go with and every request must say: ``power`` and so on; or nothing."""
+
     def channels(self, server_round: int, devices: Sequence[Device]) -> Channels:
         """Return the channels of round 1, 2, …: (N, K), column k for ``devices[k]``."""
 
@@ -61,15 +66,17 @@ class _FadingSource:
 
     reported = False
 
-    def __init__(self, fading: Fading) -> None:
-        self._fading = fading
+    def __init__(self, fading: Fading, coherence: int, options: ScheduleOptions) -> None:
+        if coherence < 1:
+            raise ValueError("coherence must be at least one round")
+        self._fading, self._coherence, self.options = fading, coherence, options
 
     def channels(self, server_round: int, devices: Sequence[Device]) -> Channels:
         """Return the columns of the devices."""
         columns = [self._column(device) for device in devices]
         if len(set(columns)) < len(columns):
             raise ValueError("two nodes have the same partition-id: give each SuperNode its own")
-        every = self._fading.channels(server_round - 1)
+        every = self._fading.channels((server_round - 1) // self._coherence)
         return Channels(every.direct[:, columns], every.estimates[:, columns])
 
     def _column(self, device: Device) -> int:
@@ -83,29 +90,49 @@ class _FadingSource:
 
 
 class NetworkSource(_FadingSource):
-    """The paper's network, with the channels of :mod:`airsched_client.federated` at this seed."""
+    """The paper's network, with the channels of :mod:`airsched_client.federated` at this seed.
 
-    def __init__(self, parameters: NetworkParameters | None = None, seed: int = 0) -> None:
+    Parameters
+    ----------
+    parameters
+        Of the network; its ``csi_error`` is sent with every request.
+    coherence
+        Number of rounds between changes of the fading.
+    """
+
+    def __init__(
+        self,
+        parameters: NetworkParameters | None = None,
+        seed: int = 0,
+        coherence: int = 1,
+    ) -> None:
         parameters = parameters or NetworkParameters()
         if parameters.elements:
             raise ValueError("the strategy tunes no reflecting surface: leave out elements")
-        super().__init__(NetworkFading(parameters, seed))
+        known = ScheduleOptions(csi_error=parameters.csi_error) if parameters.csi_error else {}
+        super().__init__(NetworkFading(parameters, seed), coherence, known)
 
 
 class TraceSource(_FadingSource):
     """A trace from round ``start`` on, and then again from its beginning.
 
-    ``power`` and ``noise_variance`` must be those that the trace says, if it says any.
+    The ``power`` and ``noise_variance`` that the trace says, if any, are sent with every request.
+
+    Parameters
+    ----------
+    coherence
+        Number of rounds of training for which a round of the trace stays.
     """
 
-    def __init__(
-        self,
-        trace: Trace | Path | str,
-        start: int = 0,
-        power: float = 1.0,
-        noise_variance: float = 1.0,
-    ) -> None:
-        super().__init__(TraceFading(trace, start, power, noise_variance))
+    def __init__(self, trace: Trace | Path | str, start: int = 0, coherence: int = 1) -> None:
+        trace = trace if isinstance(trace, Trace) else Trace.open(trace)
+        known = ScheduleOptions()
+        if trace.power is not None:
+            known["power"] = trace.power
+        if trace.noise_variance is not None:
+            known["noise_variance"] = trace.noise_variance
+        fading = TraceFading(trace, start, trace.power or 1.0, trace.noise_variance or 1.0)
+        super().__init__(fading, coherence, known)
 
 
 class ReportedSource:
@@ -122,7 +149,7 @@ class ReportedSource:
     reported = True
 
     def __init__(self, antennas: int) -> None:
-        self._antennas = antennas
+        self._antennas, self.options = antennas, ScheduleOptions()
 
     def channels(self, server_round: int, devices: Sequence[Device]) -> Channels:
         """Return the reports as columns; they are taken as exact."""

@@ -9,15 +9,17 @@ from flwr.app import ArrayRecord, ConfigRecord
 from flwr.clientapp import ClientApp
 
 from airsched_client.federated.channels import Channels, NetworkParameters
-from airsched_client.flower import NetworkSource, report_device
+from airsched_client.flower import NetworkSource, OverTheAirFedAvg, report_device
 from tests.client.flower.grid import FakeGrid
 from tests.client.flower.learners import (
     MODEL,
     NODES,
+    QUIET,
     assert_mean_of,
     make_app,
     one_round,
     strategy,
+    update,
 )
 
 
@@ -60,7 +62,8 @@ def test_a_node_that_does_not_send_is_missing_from_sum_and_divisor(scheduler, tr
 def test_without_any_model_nothing_changes(scheduler):
     grid = FakeGrid(make_app(), NODES, failing=range(NODES))
     arrays, metrics = one_round(strategy(scheduler), grid)
-    assert arrays is None
+    # Not None: Flower would end without a model.
+    assert arrays == MODEL
     assert (metrics["air-active"], metrics["air-sent"]) == (NODES, 0)
 
 
@@ -80,10 +83,32 @@ def test_a_broken_model_is_left_out(scheduler, caplog, broken, words):
 
 def test_when_nobody_can_be_served_nobody_trains_and_the_model_stays(scheduler):
     built, grid = strategy(scheduler, schedule={"gamma_db": -90.0}), FakeGrid(make_app(), NODES)
-    result = built.start(grid, MODEL, num_rounds=2)
+    arrays, metrics = one_round(built, grid)
     assert grid.trained() == []
-    assert result.train_metrics_clientapp[2]["air-active"] == 0
-    assert result.arrays == ArrayRecord()
+    assert metrics["air-active"] == 0
+    assert arrays == MODEL
+
+
+def test_a_run_in_which_nobody_is_ever_served_fails_and_says_what_to_do(scheduler):
+    built, grid = strategy(scheduler, schedule={"gamma_db": -90.0}), FakeGrid(make_app(), NODES)
+    with pytest.raises(RuntimeError, match=r"no node could be served in any round.*raise gamma_db"):
+        built.start(grid, MODEL, num_rounds=2)
+
+
+def test_the_arrays_of_the_last_good_round_are_always_there(scheduler):
+    class OnlyFirst(OverTheAirFedAvg):
+        def schedule_options(self, server_round, devices):
+            options = super().schedule_options(server_round, devices)
+            return options if server_round == 1 else {"gamma_db": -90.0}
+
+    source = NetworkSource(NetworkParameters(NODES, 4))
+    built = OnlyFirst(scheduler, source, schedule=QUIET, fraction_evaluate=0.0)
+    result = built.start(FakeGrid(make_app(), NODES), MODEL, num_rounds=3)
+    assert result.train_metrics_clientapp[3]["air-active"] == 0
+    mean = np.average([update(k) for k in range(NODES)], axis=0, weights=range(1, NODES + 1))
+    np.testing.assert_allclose(
+        result.arrays["weights"].numpy(), MODEL["weights"].numpy() + mean, atol=1e-8
+    )
 
 
 def test_without_a_tolerance_and_without_channels_nobody_trains(scheduler):
@@ -96,7 +121,7 @@ def test_without_a_tolerance_and_without_channels_nobody_trains(scheduler):
 
     grid = FakeGrid(make_app(), NODES)
     arrays, metrics = one_round(strategy(scheduler, Silent(), schedule={}), grid)
-    assert arrays is None
+    assert arrays == MODEL
     assert (metrics["air-active"], metrics["air-sent"], grid.trained()) == (0, 0, [])
 
 
@@ -119,20 +144,57 @@ def test_a_node_that_does_not_describe_itself_is_left_out(scheduler, caplog):
     assert f"nodes [{silent}] did not describe themselves" in caplog.text
 
 
+def test_one_odd_reply_does_not_end_the_run(scheduler, caplog):
+    grid = FakeGrid(make_app(), NODES)
+    answer = grid._answer
+
+    def odd(message):
+        reply = answer(message)
+        if (
+            message.metadata.message_type == "train"
+            and grid.partitions[message.metadata.dst_node_id] == 2
+        ):
+            reply.content["more"] = ArrayRecord()
+        return reply
+
+    grid._answer = odd
+    arrays, _ = one_round(strategy(scheduler), grid)
+    assert_mean_of(arrays, [0, 1, 3, 4, 5, 6, 7])
+    assert "without one ArrayRecord" in caplog.text
+
+
 @pytest.mark.parametrize("count", [0.0, -1.0, np.nan, np.inf])
 def test_a_node_without_samples_is_left_out(scheduler, count, caplog):
     app = ClientApp()
     report_device(app, lambda context: count)
-    assert (
-        list(strategy(scheduler).configure_train(1, MODEL, ConfigRecord(), FakeGrid(app, 2))) == []
-    )
+    with pytest.raises(RuntimeError, match="no node has described itself"):
+        strategy(scheduler).configure_train(1, MODEL, ConfigRecord(), FakeGrid(app, 2))
     assert "positive number of samples" in caplog.text
 
 
-def test_a_node_without_the_report_is_left_out(scheduler, caplog):
+def test_a_forgotten_report_ends_the_run_and_says_what_to_do(scheduler, caplog):
     built, grid = strategy(scheduler), FakeGrid(ClientApp(), 2)
-    assert one_round(built, grid) == (None, None)
+    with pytest.raises(RuntimeError, match=r"call report_device\(app, …\) in the ClientApp"):
+        built.start(grid, MODEL, num_rounds=3)
     assert "failed to describe itself" in caplog.text
+
+
+def test_a_hung_node_costs_one_timeout(scheduler, caplog):
+    grid = FakeGrid(make_app(), NODES)
+    answer, hung = grid._answer, next(iter(grid.partitions))
+    asked = []
+
+    def silent(message):
+        if message.metadata.dst_node_id == hung:
+            asked.append(message)
+            return None
+        return answer(message)
+
+    grid._answer = silent
+    result = strategy(scheduler).start(grid, MODEL, num_rounds=4)
+    assert len(asked) == 1
+    assert result.train_metrics_clientapp[4]["air-devices"] == NODES - 1
+    assert "left out from now on" in caplog.text
 
 
 def test_the_air_uses_the_true_channels_and_the_service_the_estimates(scheduler):
