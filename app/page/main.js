@@ -149,7 +149,8 @@ function drawTradeoff(newFound) {
   });
   const points = found?.frontier?.points.map(({ gamma, active }) => [decibels(gamma), active.length]) ?? null;
   const recommended = points?.[found.frontier.recommended] ?? null;
-  find("#recommended").textContent = recommended ? `${recommended[1]} at ${recommended[0].toFixed(1)} dB`.replace("-", "−") : "–";
+  const none = current.surface ? "not with a surface" : current.band ? "not for a band" : "–";
+  find("#recommended").textContent = recommended ? `${recommended[1]} at ${recommended[0].toFixed(1)} dB`.replace("-", "−") : none;
   find("#take").disabled = !recommended;
   const { gamma } = state;
   chart.show({ range: current.range, gamma, devices: current.positions.length, frontier: points, recommended, lines });

@@ -31,5 +31,6 @@ export function connectTips() {
   // What gets the focus may scroll into view first.
   addEventListener("scroll", place, { passive: true });
   addEventListener("blur", () => show(null));
+  document.addEventListener("focusout", () => show(null));
   document.addEventListener("keydown", ({ key }) => key === "Escape" && show(null));
 }
