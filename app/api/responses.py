@@ -35,6 +35,11 @@ class ScheduledRound(Answer):
     )
     gamma: float = Field(description="γ as resolved.")
     algorithm: dict[str, Any] = Field(description="The algorithm with all its parameters.")
+    nominal_error: float | SkipJsonSchema[None] = Field(
+        default=None,
+        description="E if the channel estimates are right. Only if csi_error was given.",
+        json_schema_extra=_leave_out_default,
+    )
     iterations: int
     stopped: Literal["converged", "deadline", "limit"] = Field(description="Why it ended.")
 
@@ -48,11 +53,6 @@ class RoundAnswer(ScheduledRound):
     power_factor: float | None = Field(description="η; null when nobody is active.")
     computation_error: float | None = Field(
         description="E, in the worst case if csi_error was given; null when nobody is active."
-    )
-    nominal_error: float | SkipJsonSchema[None] = Field(
-        default=None,
-        description="E if the channel estimates are right. Only if csi_error was given.",
-        json_schema_extra=_leave_out_default,
     )
     transmit_scalars: NestedVector | PackedArray = Field(
         description="ψ, complex K, zero for inactive devices."

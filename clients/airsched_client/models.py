@@ -23,7 +23,8 @@ class Schedule:
     receiver
         (N,) complex, unit norm; None when nobody is active.
     power_factor, computation_error
-        η and the mean squared error of the aggregate; None when nobody is active.
+        η and the mean squared error of the aggregate, in the worst case if ``csi_error`` was
+        given; None when nobody is active.
     transmit_scalars
         (K,) complex, zero for inactive devices.
     gamma, algorithm
@@ -34,6 +35,8 @@ class Schedule:
         Proven: no receiver serves more devices (with priorities: a larger sum of them), and whether
         this schedule therefore serves the most.
         None unless ``bound`` was asked for, or the algorithm is ``optimal``.
+    nominal_error
+        The error if the channel estimates are right. None unless ``csi_error`` was given.
     required_missing, required_gamma
         Required devices that could not be served, and the least tolerance found that serves all
         required ones. None unless some could not.
@@ -55,6 +58,7 @@ class Schedule:
     stopped: Literal["converged", "deadline", "limit"]
     upper_bound: float | None = field(default=None, kw_only=True)
     optimal: bool | None = field(default=None, kw_only=True)
+    nominal_error: float | None = field(default=None, kw_only=True)
     required_missing: tuple[int, ...] | None = field(default=None, kw_only=True)
     required_gamma: float | None = field(default=None, kw_only=True)
     request_id: str | None = field(default=None, kw_only=True)

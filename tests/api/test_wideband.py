@@ -107,7 +107,6 @@ def test_options(client):
         ({"algorithm": "dc"}, "algorithm", "dual_pursuit, intersection, matching_pursuit"),
         ({"warm_start": nested(np.ones(4))}, "warm_start", ""),
         ({"warm_start": nested(np.ones((4, 3)))}, "warm_start", "[3, 4]"),
-        ({"csi_error": 0.1}, "csi_error", "criterion"),
         ({"weights": [1.0] * 8}, "weights", "9 numbers"),
         ({"gamma": 1.0}, "gamma", "exactly one"),
         ({"bound": True, "priorities": [1.0] * 9}, "bound", "priorities"),
