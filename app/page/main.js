@@ -149,7 +149,7 @@ function drawTradeoff(newFound) {
   });
   const points = found?.frontier?.points.map(({ gamma, active }) => [decibels(gamma), active.length]) ?? null;
   const recommended = points?.[found.frontier.recommended] ?? null;
-  const none = current.surface ? "not with a surface" : current.band ? "not for a band" : "–";
+  const none = current.surface || current.band ? "no frontier" : "–";
   find("#recommended").textContent = recommended ? `${recommended[1]} at ${recommended[0].toFixed(1)} dB`.replace("-", "−") : none;
   find("#take").disabled = !recommended;
   const { gamma } = state;
