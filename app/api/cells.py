@@ -94,10 +94,21 @@ class CellFields(BaseModel):
             problem,
             power=self._power(problem.devices),
             noise_covariance=self._covariance(problem.antennas),
-            excluded=_indices("excluded", self.excluded, problem.devices, ids),
-            required=_indices("required", self.required, problem.devices, ids),
-            previous=_indices("previous", self.previous, problem.devices, ids),
+            **self.named_devices(problem.devices, ids),
         )
+
+    def named_devices(self, devices: int, ids: Sequence[str] | None) -> dict[str, IndexArray]:
+        """Return the ascending indices of the excluded, required and previous devices.
+
+        Raises
+        ------
+        InvalidProblemError
+            There is no such device; the error names the field.
+        """
+        return {
+            name: _indices(name, getattr(self, name), devices, ids)
+            for name in ("excluded", "required", "previous")
+        }
 
     @property
     def _is_described(self) -> bool:

@@ -42,6 +42,17 @@ class ScheduledRound(Answer):
     )
     iterations: int
     stopped: Literal["converged", "deadline", "limit"] = Field(description="Why it ended.")
+    required_missing: list[int] | SkipJsonSchema[None] = Field(
+        default=None,
+        description="Required devices that could not be served; only if there are any.",
+        json_schema_extra=_leave_out_default,
+    )
+    required_gamma: float | SkipJsonSchema[None] = Field(
+        default=None,
+        description="The least tolerance γ found that serves all required devices together; given "
+        "with required_missing.",
+        json_schema_extra=_leave_out_default,
+    )
 
 
 class RoundAnswer(ScheduledRound):
@@ -56,17 +67,6 @@ class RoundAnswer(ScheduledRound):
     )
     transmit_scalars: NestedVector | PackedArray = Field(
         description="ψ, complex K, zero for inactive devices."
-    )
-    required_missing: list[int] | SkipJsonSchema[None] = Field(
-        default=None,
-        description="Required devices that could not be served; only if there are any.",
-        json_schema_extra=_leave_out_default,
-    )
-    required_gamma: float | SkipJsonSchema[None] = Field(
-        default=None,
-        description="The least tolerance γ found that serves all required devices together; given "
-        "with required_missing.",
-        json_schema_extra=_leave_out_default,
     )
 
 

@@ -17,6 +17,7 @@ from app.api.responses import BoundedRound, ScheduledRound, schedule_answer
 from app.api.wire import NestedMatrix, PackedArray, complex_array
 from app.scheduling import Schedule, WidebandProblem
 from app.scheduling.types import ComplexArray
+from app.scheduling.wideband.cell import state
 from app.scheduling.wideband.problem import Criterion
 
 
@@ -64,9 +65,10 @@ class WidebandRequest(BoundedRequest):
         return channels
 
     def _state(self, stated: dict[str, Any]) -> Sequence[WidebandProblem]:
-        require_no_cell_fields(self, "/schedule/wideband")
+        require_no_cell_fields(self, "/schedule/wideband", "excluded", "required", "previous")
         own = {"priorities": self.priorities, "criterion": self.criterion}
-        return [WidebandProblem(channels=self.channels, **stated | own)]
+        problem = WidebandProblem(channels=self.channels, **stated | own)
+        return [state(problem, **self.named_devices(problem.devices, self.device_ids))]
 
 
 class WidebandAnswer(BoundedRound, ScheduledRound):

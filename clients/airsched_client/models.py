@@ -98,7 +98,7 @@ class WidebandSchedule:
     transmit_scalars
         (F, K) complex, zero for inactive devices.
     feasible, active, active_ids, gamma, algorithm, iterations, stopped, upper_bound, optimal
-        As in :class:`Schedule`; so are ``request_id`` and ``server_timing``.
+        As in :class:`Schedule`; so are all the others.
     """
 
     feasible: bool
@@ -115,6 +115,8 @@ class WidebandSchedule:
     stopped: Literal["converged", "deadline", "limit"]
     upper_bound: int | None = field(default=None, kw_only=True)
     optimal: bool | None = field(default=None, kw_only=True)
+    required_missing: tuple[int, ...] | None = field(default=None, kw_only=True)
+    required_gamma: float | None = field(default=None, kw_only=True)
     request_id: str | None = field(default=None, kw_only=True)
     server_timing: Mapping[str, float] = field(default_factory=dict, kw_only=True)
 

@@ -99,9 +99,26 @@ def test_options(client):
     assert len(tried["active"]) >= len(plain["active"])
 
 
+def test_devices_that_must_or_must_not_take_part(client):
+    asked = ROUND | {"device_ids": IDS, "excluded": ["device 2"], "required": [0, "device 5"]}
+    answer = post(client, asked | {"gamma_db": 8})
+    assert {0, 5} <= set(answer["active"])
+    assert 2 not in answer["active"]
+    nobody = post(client, asked | {"gamma_db": -20})
+    WidebandAnswer.model_validate(nobody)
+    assert nobody["active"] == []
+    assert set(nobody["required_missing"]) <= {0, 5}
+    assert nobody["required_gamma"] > 0.01
+    enough = {"gamma": nobody["required_gamma"] * 1.0001, "gamma_db": None}
+    assert {0, 5} <= set(post(client, asked | enough)["active"])
+
+
 @pytest.mark.parametrize(
     ("changed", "field", "message"),
     [
+        ({"excluded": [9]}, "excluded", "0 to 8"),
+        ({"required": [1], "excluded": [1]}, "required", "excluded as well"),
+        ({"power": [1.0] * 9}, "power", "not available"),
         ({"channels": nested(CHANNELS[0])}, "channels", ""),
         ({"criterion": "worst"}, "criterion", "'mean' or 'each'"),
         ({"algorithm": "dc"}, "algorithm", "dual_pursuit, intersection, matching_pursuit"),

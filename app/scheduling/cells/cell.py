@@ -234,7 +234,7 @@ def state(
     basis = span(_columns(stated, transform))
     if basis is not None:
         transform = replace(transform, basis=basis if white is None else white @ basis)
-    values, scale, bonus = _values(stated, required, previous)
+    values, scale, bonus = device_values(stated, required, previous)
     if values is None and all(
         part is None for part in (transform.basis, transform.amplitudes, transform.kept)
     ):
@@ -276,7 +276,7 @@ def _transformed(
     )
 
 
-def _values(
+def device_values(
     stated: Problem | IrsProblem, required: IndexArray, previous: IndexArray
 ) -> tuple[RealArray | None, float, float]:
     """Return (K,) what each device adds to a set, or None; the scale; and the bonus."""

@@ -14,6 +14,7 @@ from app.scheduling.scheduler import Context, Selection
 from app.scheduling.spec import BOUND_MS, SolveSpec
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 from app.scheduling.verification import VerificationError, require_unbroken
+from app.scheduling.wideband.cell import with_required
 from app.scheduling.wideband.polishing import polish
 from app.scheduling.wideband.problem import WidebandProblem
 
@@ -22,11 +23,13 @@ def _answer(
     problem: WidebandProblem, selection: Selection, spec: SolveSpec, stop: MaskArray
 ) -> Schedule:
     """Polish the receivers if asked, coordinate the active devices, and verify the schedule."""
+    selection, missing, gamma = with_required(problem, selection, spec, stop)
     if spec.polish:
         receivers, mask = polish(problem, selection.receiver, selection.active, stop)
         stopped = "deadline" if stop[0] else selection.stopped
         selection = selection._replace(receiver=receivers, active=mask, stopped=stopped)
     schedule = _coordinated(problem, selection, spec.coordination)
+    schedule = schedule._replace(required_missing=missing, required_gamma=gamma)
     # With wrong estimates, the tolerance is kept by the search over schedules like this one.
     if schedule.feasible or not problem.uncertain:
         _verify(problem, schedule, method=spec.coordination)
@@ -99,6 +102,8 @@ def _verify(
         if schedule.feasible or receivers is not None or schedule.transmit_scalars.any():
             raise VerificationError("an empty schedule must be infeasible and transmit nothing")
         return
+    if not np.isin(problem.required, active).all():
+        raise VerificationError("a required device is not active")
     factors, errors = schedule.power_factors, schedule.computation_errors
     if receivers is None or factors is None or errors is None:
         raise VerificationError("active devices need a receiver on every subcarrier")

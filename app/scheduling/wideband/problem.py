@@ -29,7 +29,7 @@ from app.scheduling.problem import (
     alone_gains,
     frozen,
 )
-from app.scheduling.types import ComplexArray, MaskArray, RealArray
+from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray
 
 Criterion = Literal["mean", "each"]
 
@@ -50,6 +50,9 @@ class WidebandProblem(AnyProblem):
         (K,) or one number for all: bound on the error of each h_{k,f}.
     criterion
         What the tolerance limits: the *mean* of the subcarriers' errors, or *each* of them.
+    required
+        Ascending indices of devices that must be in the set, or nobody is: see :mod:`.cell`, which
+        also gives them priority.
 
     Raises
     ------
@@ -65,6 +68,7 @@ class WidebandProblem(AnyProblem):
     csi_error: RealArray | float = 0.0
     priorities: RealArray | None = None
     criterion: Criterion = "mean"
+    required: IndexArray = field(default_factory=lambda: np.zeros(0, np.int64))
 
     errors: RealArray = field(init=False, repr=False)
     uncertain: bool = field(init=False, repr=False)

@@ -16,6 +16,7 @@ from app.scheduling import (
     solve,
     verify,
 )
+from app.scheduling.wideband.cell import state
 from lab.oracles.wideband_optimum import optimum
 from lab.problems import band_problems, random_wideband_problem
 from tests.scheduling.formulas import assert_formulas_hold, worst_error
@@ -213,3 +214,73 @@ def test_verification_notices_a_device_too_many(criterion):
     stricter = replace(problem, gamma=problem.gamma / 10)
     with pytest.raises(VerificationError, match="tolerance"):
         verify(stricter, schedule)
+
+
+NOBODY = np.zeros(0, int)
+
+
+@every_scheduler
+@both_criteria
+def test_excluded_devices_are_as_if_they_did_not_exist(name, criterion):
+    excluded = np.array([1, 4, 9])
+    for problem in band_problems(5, 3, 4, 12, 2, seed=8, taps=2, criterion=criterion):
+        schedule = solve(state(problem, excluded, NOBODY, NOBODY), name)
+        assert not np.isin(excluded, schedule.active).any()
+        assert_band_formulas_hold(problem, schedule)
+    kept = np.setdiff1d(np.arange(12), excluded)
+    smaller = replace(problem, channels=problem.channels[:, :, kept], weights=np.ones(9))
+    assert kept[solve(smaller, name).active].tolist() == schedule.active.tolist()
+
+
+@every_scheduler
+@both_criteria
+def test_required_devices_take_part_or_nobody_does(name, criterion):
+    rng = np.random.default_rng(9)
+    served = refused = 0
+    for problem in band_problems(20, 3, 3, 8, 1, seed=10, taps=2, criterion=criterion):
+        required = np.sort(rng.permutation(8)[:3])
+        schedule = solve(state(problem, NOBODY, required, NOBODY), name)
+        alone = replace(problem, channels=problem.channels[:, :, required], weights=np.ones(3))
+        if schedule.active.size:
+            served += 1
+            assert np.isin(required, schedule.active).all()
+            assert schedule.required_missing is None
+            assert_band_formulas_hold(problem, schedule)
+        else:
+            refused += 1
+            # The oracle finds no receivers for them either, and finds some at the γ answered.
+            assert optimum(alone) < 3
+            assert np.isin(schedule.required_missing, required).all()
+            assert schedule.required_gamma > problem.gamma
+            easier = replace(alone, gamma=schedule.required_gamma * (1 + 1e-4))
+            assert optimum(easier) == 3
+    assert served >= 3
+    assert refused >= 3
+
+
+def test_previous_devices_decide_between_sets_of_equal_size():
+    kept = lost = 0
+    for problem in band_problems(20, 3, 3, 10, 0, seed=11, taps=2):
+        free = solve(problem, "dual_pursuit", seed=1)
+        other = solve(problem, "dual_pursuit", seed=2)
+        again = solve(state(problem, NOBODY, NOBODY, free.active), "dual_pursuit", seed=2)
+        assert again.active.size >= other.active.size - 1
+        kept += np.isin(free.active, again.active).sum()
+        lost += np.isin(free.active, other.active).sum()
+    assert kept >= lost
+
+
+def test_contradictions_are_named():
+    (problem,) = band_problems(1, 3, 3, 4, 0)
+    with pytest.raises(InvalidProblemError, match="excluded as well"):
+        state(problem, np.array([1]), np.array([1]), NOBODY)
+    with pytest.raises(InvalidProblemError, match="leaves no device"):
+        state(problem, np.arange(4), NOBODY, NOBODY)
+
+
+def test_verification_notices_a_missing_required_device():
+    (problem,) = band_problems(1, 3, 3, 8, 0)
+    schedule = solve(problem, "dual_pursuit")
+    absent = np.setdiff1d(np.arange(8), schedule.active)[:1]
+    with pytest.raises(VerificationError, match="required"):
+        verify(replace(problem, required=absent), schedule)

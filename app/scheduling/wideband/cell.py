@@ -1,0 +1,87 @@
+"""Devices that must or must not take part in a round over a band, and those of the last round.
+
+As in a cell on one subcarrier (:mod:`app.scheduling.cells.cell`): an excluded device has no
+channel, a required one counts more than all others together, and a previous one a little more than
+another. If a set still misses a required device, the search starts again from the receivers of the
+least error for all of them.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from app.scheduling.cells.cell import device_values
+from app.scheduling.cells.required import least_tolerance
+from app.scheduling.problem import InvalidProblemError
+from app.scheduling.scheduler import Context, Selection
+from app.scheduling.spec import SolveSpec
+from app.scheduling.types import IndexArray, MaskArray
+from app.scheduling.wideband.problem import WidebandProblem
+
+
+def state(
+    problem: WidebandProblem, excluded: IndexArray, required: IndexArray, previous: IndexArray
+) -> WidebandProblem:
+    """Return ``problem`` with these devices, by index, as its excluded, required and previous ones.
+
+    Raises
+    ------
+    InvalidProblemError
+        The arguments contradict each other.
+    """
+    both = np.intersect1d(excluded, required)
+    if both.size:
+        raise InvalidProblemError(
+            "required", f"device {both[0]} is excluded as well; take it out of one of the two"
+        )
+    if excluded.size == problem.devices:
+        raise InvalidProblemError("excluded", "leaves no device to schedule")
+    if not (excluded.size or required.size or previous.size):
+        return problem
+    channels = problem.channels.copy()
+    channels[:, :, excluded] = 0
+    values, _, _ = device_values(problem.stacked, required, previous)
+    return replace(problem, channels=channels, priorities=values, required=required)
+
+
+class WithRequired(NamedTuple):
+    """A selection with all required devices, or with nobody.
+
+    Parameters
+    ----------
+    missing
+        The required devices that could not be served; None if all are.
+    gamma
+        The least tolerance found that serves all required devices; None if none is missing.
+    """
+
+    selection: Selection
+    missing: IndexArray | None = None
+    gamma: float | None = None
+
+
+def with_required(
+    problem: WidebandProblem, selection: Selection, spec: SolveSpec, stop: MaskArray
+) -> WithRequired:
+    """Return ``selection``, or another one if it misses a required device."""
+    required = problem.required
+    missing = required[~selection.active[required]]
+    if missing.size == 0:
+        return WithRequired(selection)
+    # The receivers of a set do not depend on each other, nor on the criterion.
+    found = [least_tolerance(tone, required) for tone in problem.tones]
+    receivers = np.stack([receiver for receiver, _ in found])
+    gammas = np.array([gamma for _, gamma in found])
+    active = np.zeros(problem.devices, np.bool_)
+    active[required] = True
+    if not problem.keeps(problem.costs(receivers)[:, required].max(axis=1)):
+        nobody = selection._replace(receiver=receivers, active=np.zeros_like(active))
+        return WithRequired(nobody, missing, float(gammas.max() if problem.each else gammas.mean()))
+    if not stop[0]:
+        context = Context(spec.seed, stop, receivers)
+        again = spec.scheduler.select(problem, spec.parameters, context)
+        if again.active[required].all():
+            return WithRequired(again)
+    served = problem.with_joined(receivers, active)
+    return WithRequired(selection._replace(receiver=receivers, active=served))
