@@ -118,8 +118,10 @@ class WidebandProblem(AnyProblem):
 
     @property
     def why_no_bound(self) -> str | None:
-        """Priorities exclude a bound."""
-        return self.stacked.why_no_bound
+        """Priorities exclude a bound: those of the subcarriers count devices."""
+        if self.priorities is None:
+            return None
+        return "counts devices over a band: leave out priorities, required and previous"
 
     @property
     def entries(self) -> int:
