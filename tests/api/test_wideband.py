@@ -118,7 +118,7 @@ def test_devices_that_must_or_must_not_take_part(client):
     [
         ({"excluded": [9]}, "excluded", "0 to 8"),
         ({"required": [1], "excluded": [1]}, "required", "excluded as well"),
-        ({"power": [1.0] * 9}, "power", "not available"),
+        ({"power": [1.0] * 9}, "power", "number"),
         ({"channels": nested(CHANNELS[0])}, "channels", ""),
         ({"criterion": "worst"}, "criterion", "'mean' or 'each'"),
         ({"algorithm": "dc"}, "algorithm", "dual_pursuit, intersection, matching_pursuit"),

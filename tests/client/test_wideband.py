@@ -63,4 +63,4 @@ def test_options_of_both_clients(service_url):
         with pytest.raises(ValueError, match="warm_start has 2 subcarriers"):
             call(service_url, {}, CALL, CHANNELS, gamma=1.0, warm_start=np.ones((2, 4)))
         with pytest.raises(InvalidRequestError, match="csi_error"):
-            call(service_url, {}, CALL, CHANNELS, gamma=1.0, csi_error=0.1)
+            call(service_url, {}, CALL, CHANNELS, gamma=1.0, csi_error=-0.1)
