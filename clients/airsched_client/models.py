@@ -180,7 +180,7 @@ def schedules_from(
     )
 
 
-_OPTIONAL = ("upper_bound", "optimal", "required_missing", "required_gamma")
+_OPTIONAL = ("upper_bound", "optimal", "nominal_error", "required_missing", "required_gamma")
 _COMPLEX = {"receiver", "receivers", "transmit_scalars", "phases"}
 _REAL: dict[str, type[Any]] = {
     "active": np.int64,
