@@ -37,24 +37,33 @@ class Pursued(NamedTuple):
 def pursue(
     problem: Problem, context: Context, starts: int = STARTS, values: RealArray | None = None
 ) -> Pursued:
-    """Search for the receiver that serves the devices of most value.
+    """Search for the receiver that serves the devices of most value, never less than a warm start.
 
     Parameters
     ----------
     values
         (K,) the value of each device; that of the problem if None.
     """
-    return Pursued(
+    values = problem.values if values is None else values
+    given = start_of(context.warm_start)
+    found = Pursued(
         *dual_pursuit(
             problem.channels,
             np.sqrt(problem.required_gains),
-            problem.values if values is None else values,
-            start_of(context.warm_start),
+            values,
+            given,
             starts,
             seed_of(context.seed),
             context.stop,
         )
     )
+    size = np.linalg.norm(given)
+    if size > 0:
+        # The search may count a device as missed that the final check calls served.
+        served = problem.served(given / size)
+        if values[served].sum() > values[problem.served(found.receiver)].sum():
+            return Pursued(given / size, int(np.count_nonzero(served)), found.rounds)
+    return found
 
 
 def start_of(receiver: ComplexArray | None) -> ComplexArray:

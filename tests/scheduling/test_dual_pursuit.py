@@ -1,10 +1,13 @@
 """Dual pursuit: what must hold on every instance, and quality on fixed ones."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from app.scheduling import pursuit as module
-from app.scheduling.kernels.dual.search import dual_pursuit
+from app.scheduling.kernels.dual.search import dual_pursuit, effort
+from app.scheduling.kernels.dual.soft import climbing, soft_share
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import Context, DeadlineExceededError, InvalidParameterError
 from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters, select
@@ -153,3 +156,35 @@ def test_no_deadline_where_nobody_can_be_served():
 def test_starts_are_bounded():
     with pytest.raises(InvalidParameterError):
         DualPursuitParameters(0)
+
+
+@pytest.mark.parametrize("prioritised", [False, True])
+def test_never_serves_less_than_the_warm_start(prioritised):
+    rng = np.random.default_rng(89)
+    for case in range(60):
+        devices = int(rng.integers(1, 120))
+        priorities = rng.uniform(0.1, 1.0, devices) if prioritised else None
+        channels = iid_channels(rng, int(rng.integers(1, 9)), devices)
+        problem = Problem(channels, np.ones(devices), 10 ** rng.uniform(-1, 1))
+        problem = replace(problem, priorities=priorities)
+        start = iid_channels(rng, problem.antennas, 1)[:, 0]
+        if case % 2:
+            start = solve(problem, "dual_pursuit", DualPursuitParameters(50)).receiver
+        if start is None:
+            continue
+        given = problem.worth(problem.served(start / np.linalg.norm(start)))
+        parameters = DualPursuitParameters(1)
+        found = solve(problem, "dual_pursuit", parameters, seed=case, warm_start=start)
+        assert problem.worth(found.active) >= given * (1 - 1e-12)
+
+
+def test_the_effort_has_no_jumps():
+    """One device more changes the work of climbs and plain starts by little."""
+    last = None
+    for devices in range(10, 1200):
+        climbs, steps = climbing(5, devices)
+        plain, _ = effort(5, devices)
+        work = climbs * steps * devices + 1000 * int((1 - soft_share(devices)) * plain + 0.5)
+        if last is not None:
+            assert abs(work - last) <= 0.15 * max(work, last), devices
+        last = work
