@@ -222,14 +222,14 @@ def compare_schedules(revision: str) -> None:
                 while counts.total() < SAME_PROBLEMS and time.monotonic() < over:
                     problems = _random_problems(rng, make, scheduler)
                     answers = [ask[version](name, problems, True) for version in (BEFORE, NOW)]
-                    for problem, (_, before), (_, now) in zip(problems, *answers, strict=True):
+                    for (_, before), (_, now) in zip(*answers, strict=True):
                         found = _difference(before, now)
                         counts[found] += 1
                         if found != EQUAL:
-                            size = f"K = {problem.devices}, N = {problem.antennas}"
-                            differences.append(f"{name}{kind}, {size}: {found}")
+                            differences.append(f"{name}{kind}: {found}{_fields_apart(before, now)}")
                     progress.update(bar, completed=counts.total())
                 progress.remove_task(bar)
+                progress.print(f"{name}{kind}: {counts[EQUAL]} of {counts.total()} are equal")
                 sets = (str(counts[f"set {word}"]) for word in ("larger", "as large", "smaller"))
                 errors = (str(counts[f"error {word}"]) for word in (BEFORE, NOW))
                 row = map(str, (counts.total(), counts[EQUAL], counts["bits"]))
@@ -249,6 +249,21 @@ def _random_problems(
             priorities = 10 ** rng.uniform(0, 2, problems[index].devices)
             problems[index] = replace(problems[index], priorities=priorities)
     return problems
+
+
+def _fields_apart(before: dict[str, Any], now: dict[str, Any]) -> str:
+    """Return in which fields two schedules with one set differ, and how far for numbers."""
+    if "error" in before or "error" in now or not np.array_equal(before["active"], now["active"]):
+        return ""
+    words = ""
+    for name in before:
+        one, other = np.asarray(before[name]), np.asarray(now[name])
+        if one.tobytes() != other.tobytes():
+            words += f", {name}"
+            if one.shape == other.shape and one.dtype.kind in "fc":
+                apart = np.abs(one - other).max() / np.abs(one).max()
+                words += f" below 1e{np.ceil(np.log10(apart)):.0f}" if apart > 0 else ""
+    return words
 
 
 def _difference(before: dict[str, Any], now: dict[str, Any]) -> str:
