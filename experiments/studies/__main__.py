@@ -6,6 +6,7 @@ from importlib import import_module
 STUDIES = {
     "selection": "devices served by every algorithm, in the paper's two settings",
     "dual_pursuit": "dual pursuit beside the optimum, for many devices, and from round to round",
+    "scale": "dual pursuit for many devices, with its default effort and with 100 starts",
     "optimal": "the proven optimum and bounds: how often they are proven, and how fast",
     "frontier": "the trade-off of devices and error, beside dual pursuit at each tolerance",
     "priorities": "value of the devices served, with priorities",
