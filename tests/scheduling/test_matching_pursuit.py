@@ -121,14 +121,14 @@ def test_a_deadline_before_the_first_receiver(search):
 
 @pytest.mark.parametrize("search", ["backward", "bidirectional"])
 def test_the_best_so_far_at_the_deadline(search):
-    """A backward search takes seconds for so many devices, and answers within its time."""
-    channels = iid_channels(np.random.default_rng(25), 64, 1024)
-    problem = Problem(channels, np.ones(1024), gamma=0.1)
+    """A backward search takes seconds for so many devices."""
+    channels = iid_channels(np.random.default_rng(25), 64, 4000)
+    problem = Problem(channels, np.ones(4000), gamma=0.3)
     with flag_after(0.3) as stop:
         schedule = solve(problem, parameters=MatchingPursuitParameters(search=search), stop=stop)
     assert schedule.stopped == "deadline"
     assert schedule.feasible
-    assert schedule.iterations < 900
+    assert schedule.iterations < 3900
 
 
 @pytest.mark.parametrize(("series", "gamma_db"), [("gamma_0_db", 0), ("gamma_5_db", 5)])
