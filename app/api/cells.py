@@ -65,6 +65,9 @@ class CellFields(BaseModel):
     @cached_property
     def reference_power(self) -> float:
         """P: the largest power limit."""
+        if self.power == []:
+            message = "must be one number, or one per device"
+            raise invalid([{"loc": ["power"], "msg": message}])
         return float(max(self.power) if isinstance(self.power, list) else self.power)
 
     @cached_property
@@ -168,7 +171,8 @@ def require_no_cell_fields(request: CellFields, route: str, *allowed: str) -> No
     ApiError
         One of them is given.
     """
-    refused = sorted(_CELL_FIELDS & request.model_fields_set - set(allowed))
+    given = {name for name in _CELL_FIELDS if getattr(request, name) is not None}
+    refused = sorted(given - set(allowed))
     if isinstance(request.power, list) and "power" not in allowed:
         refused.append("power")
     if refused:

@@ -70,6 +70,7 @@ def test_required_devices_that_cannot_be_served(client):
     ("fields", "loc", "message"),
     [
         ({"power": [1.0, 2.0]}, "power", "8, one per device"),
+        ({"power": []}, "power", "one per device"),
         ({"power": [1.0] * 7 + [0.0]}, "power", "excluded"),
         ({"excluded": [8]}, "excluded", "0 to 7"),
         ({"excluded": [-1]}, "excluded", "0 to 7"),

@@ -322,5 +322,5 @@ async def test_not_ready_until_the_kernels_are_compiled():
             await client.get("/health/ready"),
             await client.post("/schedule", json=GOOD),
         ):
-            assert_problem(response, 503, "compiled")
+            assert_problem(response, 503, "being prepared")
             assert response.headers["retry-after"] == "1"

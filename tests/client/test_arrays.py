@@ -29,7 +29,7 @@ def test_leading_ones_are_dropped(leading):
 def test_axes_of_length_one_that_count_are_kept():
     one = schedule(MSGPACK, np.ones((1, 1)), "antennas_first", {})
     assert sent(one)["shape"] == [1, 1]
-    batch = schedule_batch(MSGPACK, np.ones((1, 1, 2, 3)), "antennas_first", {})
+    batch = schedule_batch(MSGPACK, np.ones((1, 1, 2, 3)), "antennas_first", {}, None)
     assert sent(batch)["shape"] == [1, 2, 3]
 
 
@@ -133,7 +133,7 @@ def test_initial_phases_that_do_not_fit():
 
 def test_a_batch_of_one_matrix():
     with pytest.raises(ValueError, match=r"the shape \(rounds, antennas, devices\), not \(2, 3\)"):
-        schedule_batch(MSGPACK, CHANNELS, "antennas_first", {"gamma": 1})
+        list(schedule_batch(MSGPACK, CHANNELS, "antennas_first", {"gamma": 1}, None))
 
 
 def test_layouts_that_there_are_not():

@@ -29,7 +29,7 @@ def test_every_way_to_a_frontier_gives_the_same(service_url):
         assert frontier.stopped == "converged"
         np.testing.assert_array_equal(frontier.weights, WEIGHTS)
         for point, core in zip(frontier, expected.points, strict=True):
-            assert point.gamma == core.problem.gamma
+            assert point.gamma == core.gamma
             for field in FOUND_BY_THE_CORE:
                 assert bits(getattr(point, field)) == bits(getattr(core.schedule, field))
 

@@ -51,9 +51,10 @@ LOWEST = pytest.param(
 )
 
 
-def test_needs_three_packages():
+def test_needs_four_packages():
     project = tomllib.loads((CLIENTS / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert {item.partition(">=")[0] for item in project["dependencies"]} == {
+        "anyio",
         "httpx",
         "msgpack",
         "numpy",

@@ -68,7 +68,9 @@ def test_consistent_bodies(case, antennas, devices, tolerance, seed, address):
     rng = np.random.default_rng(seed)
     body = case.body = integers(case.body)
     body["channels"] = nested(iid_channels(rng, antennas, devices))
-    for name in ("gamma", "gamma_db", "max_error", "power", "noise_variance"):
+    for name in ("gamma", "gamma_db", "max_error", "power", "noise_variance", "noise_covariance"):
+        body.pop(name, None)
+    for name in ("excluded", "required", "previous"):
         body.pop(name, None)
     body |= tolerance
     if body.get("weights") is not None:

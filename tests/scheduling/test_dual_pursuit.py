@@ -32,9 +32,10 @@ def test_schedules_verify(antennas, devices, csi_error):
         assert (schedule.active.size > 0) == alone.any()
         assert alone[schedule.active].all()
         if schedule.receiver is not None:
-            np.testing.assert_array_equal(
-                schedule.active, np.flatnonzero(problem.served(schedule.receiver))
-            )
+            served = np.flatnonzero(problem.served(schedule.receiver))
+            assert np.isin(schedule.active, served).all()
+            # The errors of estimates add up: not everyone who could be served fits in.
+            assert csi_error > 0 or schedule.active.size == served.size
 
 
 def test_zero_columns_and_zero_channels():

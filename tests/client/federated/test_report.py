@@ -137,10 +137,19 @@ def test_the_command_reports(service_url, tmp_path, capsys):
     assert (tmp_path / "rounds_10db.png").is_file()
 
 
-def test_every_leaves_out_what_takes_fewer_devices(service_url, tmp_path, capsys):
+def test_every_leaves_out_what_takes_fewer_devices(service_url, tmp_path, capsys, monkeypatch):
+    offered = SchedulerClient.algorithms
+
+    def limited(client):
+        return tuple(
+            replace(each, max_devices=4) if each.name == "sdr" else each for each in offered(client)
+        )
+
+    monkeypatch.setattr(SchedulerClient, "algorithms", limited)
     arguments = ["--url", service_url, "--output", str(tmp_path), "--rounds", "1", "--epochs", "1"]
-    assert main([*arguments, "--devices", "13", "--policies", "every"]) == 0
-    assert "without exhaustive" in capsys.readouterr().out
+    assert main([*arguments, "--devices", "5", "--policies", "every"]) == 0
+    assert "without sdr: it takes at most 4 devices" in capsys.readouterr().out
+
 
 
 def test_tables_and_pictures_have_one_standard_error():

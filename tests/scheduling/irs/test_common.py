@@ -162,4 +162,4 @@ def test_every_field_survives_pickling():
         if item.name != "without_surface":
             np.testing.assert_array_equal(getattr(copy, item.name), getattr(problem, item.name))
     assert not copy.direct.flags.writeable
-    assert not copy.required_gains.flags.writeable
+    assert not copy.weights.flags.writeable
