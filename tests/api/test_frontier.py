@@ -158,7 +158,9 @@ def test_algorithms_say_who_takes_priorities(client):
     listed = client.get("/algorithms").json()["algorithms"]
     for algorithm in listed:
         if "/schedule" not in algorithm["endpoints"]:
-            assert algorithm["takes_priorities"] == (algorithm["endpoints"] == ["/schedule/wideband"])
+            assert algorithm["takes_priorities"] == (
+                algorithm["endpoints"] == ["/schedule/wideband"]
+            )
             continue
         body = {**ROUND, "gamma": 1.0, "algorithm": algorithm["name"], "priorities": PRIORITIES}
         if algorithm["takes_priorities"]:

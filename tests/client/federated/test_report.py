@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from airsched_client import SchedulerClient
 from airsched_client.federated.__main__ import main
 from airsched_client.federated.experiment import Record
 from airsched_client.federated.palette import COLORS, color_of
@@ -149,7 +150,6 @@ def test_every_leaves_out_what_takes_fewer_devices(service_url, tmp_path, capsys
     arguments = ["--url", service_url, "--output", str(tmp_path), "--rounds", "1", "--epochs", "1"]
     assert main([*arguments, "--devices", "5", "--policies", "every"]) == 0
     assert "without sdr: it takes at most 4 devices" in capsys.readouterr().out
-
 
 
 def test_tables_and_pictures_have_one_standard_error():
