@@ -29,7 +29,7 @@ def test_leading_ones_are_dropped(leading):
 def test_axes_of_length_one_that_count_are_kept():
     one = schedule(MSGPACK, np.ones((1, 1)), "antennas_first", {})
     assert sent(one)["shape"] == [1, 1]
-    batch = schedule_batch(MSGPACK, np.ones((1, 1, 2, 3)), "antennas_first", {}, None)
+    (batch,) = schedule_batch(MSGPACK, np.ones((1, 1, 2, 3)), "antennas_first", {}, None)
     assert sent(batch)["shape"] == [1, 2, 3]
 
 
