@@ -1,5 +1,7 @@
 """The same request gives the same schedule, bit for bit, whichever way it takes on one machine."""
 
+import time
+
 import httpx
 import msgpack
 import numpy as np
@@ -58,9 +60,20 @@ def test_json_messagepack_and_batch(client, algorithm):
         assert [bits(each) for each in answer["schedules"]] == exact
 
 
+def wait_for_workers(address):
+    """Wait until so many new connections in a row are answered that every worker is ready."""
+    until, in_a_row = time.monotonic() + 60, 0
+    while in_a_row < 20 and time.monotonic() < until:
+        is_ready = httpx.get(f"{address}/health/ready", timeout=60).is_success
+        in_a_row = in_a_row + 1 if is_ready else 0
+        if not is_ready:
+            time.sleep(0.1)
+
+
 def test_workers():
     """Every connection may get to another worker."""
     with running_command(workers=2) as (_, address):
+        wait_for_workers(address)
         for algorithm in ("matching_pursuit", "dual_pursuit", "random"):
             for channels in ROUNDS:
                 for _ in range(3):
