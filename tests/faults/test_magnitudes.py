@@ -77,15 +77,12 @@ def packed(array):
 @pytest.mark.parametrize(("path", "algorithm"), CASES)
 def test_no_magnitude_is_slow_or_wrong(client, path, algorithm):
     rng = np.random.default_rng([len(path), *map(ord, algorithm)])
-    scheduler = (IRS_SCHEDULERS if path == "/schedule/irs" else SCHEDULERS)[algorithm]
-    # Whoever searches to the end, or cannot be asked to stop, may have nothing by the deadline.
-    allowed = (200, 422, 504) if scheduler.proves or scheduler.pace == "slow" else (200, 422)
     for _ in range(COUNT):
         body = {"algorithm": algorithm, "deadline_ms": DEADLINE_SECONDS * 1e3, **body_of(rng, path)}
         begun = time.monotonic()
         response = client.post(path, json=body)
         assert time.monotonic() - begun < DEADLINE_SECONDS + LEEWAY_SECONDS
-        assert response.status_code in allowed, (response.text, body)
+        assert response.status_code in (200, 422), (response.text, body)
 
 
 @pytest.mark.parametrize("weak", [1e-156, 1e-100, 1e-30, 5e-324])

@@ -187,10 +187,12 @@ class IrsProblem(AnyProblem):
         """Number of channel coefficients."""
         return self.direct.size + self.irs_to_server.size + self.devices_to_irs.size
 
-    @property
+    @cached_property
     def required_gains(self) -> RealArray:
         """(K,) the gain that each device needs, whatever the phases."""
-        return np.maximum(self.without_surface.required_gains, self._resolved_gains)
+        gains = np.maximum(self.without_surface.required_gains, self._resolved_gains)
+        gains.flags.writeable = False
+        return gains
 
     @cached_property
     def _resolved_gains(self) -> RealArray:

@@ -163,3 +163,4 @@ def test_every_field_survives_pickling():
             np.testing.assert_array_equal(getattr(copy, item.name), getattr(problem, item.name))
     assert not copy.direct.flags.writeable
     assert not copy.weights.flags.writeable
+    assert not copy.required_gains.flags.writeable
