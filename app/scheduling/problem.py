@@ -326,6 +326,17 @@ class Problem(AnyProblem):
         gains = np.abs(receiver.conj() @ self.channels) ** 2
         return np.asarray(gains >= self.required_gains * (1 - SERVED_TOLERANCE))
 
+    def easiest(self) -> tuple[ComplexArray, MaskArray]:
+        """Return the receiver (N,) matched to the device that is easiest to serve, and its set.
+
+        What a search answers that is stopped before it has found anything. If it serves nobody, no
+        receiver does.
+        """
+        norms = np.linalg.norm(self.channels, axis=0)
+        device = np.argmax(norms / np.sqrt(self.required_gains))
+        receiver = self.channels[:, device] / (norms[device] or 1.0)
+        return receiver, self.served(receiver)
+
 
 @lru_cache(maxsize=64)
 def _no_errors(devices: int) -> RealArray:

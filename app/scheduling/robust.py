@@ -53,6 +53,9 @@ def solve_robust(problem: AnyProblem, spec: SolveSpec, stop: MaskArray) -> Sched
         iterations += found.iterations
         if best is None or (found.feasible and _rank(problem, found) > _rank(problem, best)):
             best = found if found.feasible else _emptied(problem, found, spec, stop)
+        if stop[0]:
+            best = best._replace(stopped="deadline")
+            break
         if attempt == 0:
             # With all errors allowed for, a schedule keeps the tolerance. Now with none.
             budget = low

@@ -1,6 +1,6 @@
 """What every scheduler must satisfy, for every one that is registered."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -151,3 +151,32 @@ def test_the_tolerance_holds_for_every_channel_within_the_csi_error(name, parame
             assert error <= worst * (1 + 1e-9)
         served += schedule.active.size
     assert served > 12
+
+
+ANYTIME = [each for each in VARIANTS if SCHEDULERS[each.values[0]].pace == "anytime"]
+
+
+@pytest.mark.parametrize(("name", "parameters"), ANYTIME)
+@pytest.mark.parametrize("csi_error", [0.0, 0.02])
+def test_stopped_at_once_it_serves_whom_the_easiest_device_lets_it_serve(
+    name, parameters, csi_error
+):
+    """The easiest has the largest γ‖h_k‖²/φ_k². Wrong estimates may make it cost too much."""
+    rng = np.random.default_rng(6)
+    sizes = []
+    for _ in range(30):
+        problem = replace(random_problem(rng), csi_error=csi_error)
+        schedule = solve(problem, name, parameters, np.ones(1, bool))
+        verify(problem, schedule)
+        assert schedule.stopped == "deadline" or schedule.optimal
+        levels = problem.gamma * np.linalg.norm(problem.channels, axis=0) ** 2 / problem.weights**2
+        if not csi_error and levels.max() >= 1:
+            matched = problem.channels[:, np.argmax(levels)]
+            gains = np.abs(matched.conj() @ problem.channels / np.linalg.norm(matched)) ** 2
+            easily = np.count_nonzero(problem.gamma * gains >= problem.weights**2)
+            assert schedule.active.size >= easily > 0
+        if levels.max() < 1:
+            assert schedule.active.size == 0
+        sizes.append(schedule.active.size)
+    assert max(sizes) > 1
+    assert sum(sizes) > 10

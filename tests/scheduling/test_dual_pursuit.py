@@ -9,7 +9,7 @@ from app.scheduling import pursuit as module
 from app.scheduling.kernels.dual.search import dual_pursuit, effort
 from app.scheduling.kernels.dual.soft import climbing, soft_share
 from app.scheduling.problem import Problem
-from app.scheduling.scheduler import Context, DeadlineExceededError, InvalidParameterError
+from app.scheduling.scheduler import Context, InvalidParameterError
 from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters, select
 from app.scheduling.solver import solve
 from lab.channels import iid_channels
@@ -122,12 +122,6 @@ def test_warm_start_is_used():
     assert again.active.size >= last.active.size - 1
     nowhere = np.zeros(6, np.complex128)
     assert solve(problem, "dual_pursuit", warm_start=nowhere).feasible
-
-
-def test_deadline_before_the_first_set():
-    problem = random_problem(np.random.default_rng(12), 6, 20, 0.6)
-    with pytest.raises(DeadlineExceededError):
-        select(problem, DualPursuitParameters(), Context(stop=np.ones(1, np.bool_)))
 
 
 def test_deadline_after_the_first_set(monkeypatch):

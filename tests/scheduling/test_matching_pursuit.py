@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from app.scheduling import Context, DeadlineExceededError, Problem, solve
+from app.scheduling import Context, Problem, solve
 from app.scheduling.schedulers.matching_pursuit import MatchingPursuitParameters, select
 from app.scheduling.stopping import flag_after
 from lab.channels import iid_channels
@@ -109,14 +109,6 @@ def test_bidirectional_ends_where_the_naive_rule_cycles(delta):
         problem = Problem(iid_channels(rng, 6, 20), np.ones(20), 10**-0.1)
         schedule = solve(problem, parameters=parameters)
         assert schedule.iterations <= 2 * problem.devices + 1
-
-
-@pytest.mark.parametrize("search", ["backward", "forward", "bidirectional"])
-def test_a_deadline_before_the_first_receiver(search):
-    stop = np.ones(1, bool)
-    problem = Problem(np.eye(3), np.ones(3), gamma=1.0)
-    with pytest.raises(DeadlineExceededError):
-        solve(problem, "matching_pursuit", MatchingPursuitParameters(search=search), stop)
 
 
 @pytest.mark.parametrize("search", ["backward", "bidirectional"])

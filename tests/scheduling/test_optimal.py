@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.scheduling import SCHEDULERS, Context, DeadlineExceededError, Problem, solve
+from app.scheduling import SCHEDULERS, Problem, solve
 from app.scheduling.schedulers import optimal
-from app.scheduling.schedulers.optimal import OptimalParameters, select
 from lab.oracles.exhaustive import most_value
 from lab.problems import iid_problems, network_problems, random_problem
 
@@ -64,12 +63,6 @@ def test_stopped_early_it_answers_its_best_with_a_bound(monkeypatch):
     assert schedule.stopped == "deadline"
     assert schedule.active.size >= found.active.size
     assert schedule.active.size <= schedule.upper_bound <= 40
-
-
-def test_deadline_before_the_first_set():
-    (problem,) = iid_problems(1, 6, 20, 0, seed=44)
-    with pytest.raises(DeadlineExceededError):
-        select(problem, OptimalParameters(), Context(stop=np.ones(1, np.bool_)))
 
 
 def test_nobody_can_be_served():

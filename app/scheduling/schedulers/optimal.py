@@ -22,13 +22,7 @@ from app.scheduling.bounding import EQUAL, prove
 from app.scheduling.polishing import polish
 from app.scheduling.problem import Problem
 from app.scheduling.pursuit import pursue
-from app.scheduling.scheduler import (
-    Context,
-    DeadlineExceededError,
-    Parameters,
-    Scheduler,
-    Selection,
-)
+from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
 
 _TOLERANCE = 1e-3
 
@@ -41,9 +35,9 @@ class OptimalParameters(Parameters):
 def select(problem: Problem, parameters: OptimalParameters, context: Context) -> Selection:
     """Pursue, prove, polish."""
     receiver, found, _ = pursue(problem, context)
-    if found == 0 and context.stop[0]:
-        raise DeadlineExceededError
     active = problem.served(receiver) if found else np.zeros(problem.devices, np.bool_)
+    if found == 0 and context.stop[0]:
+        receiver, active = problem.easiest()
     proof = prove(problem, problem.worth(active), context.stop)
     if proof.receiver is not None:
         receiver, active = proof.receiver, problem.served(proof.receiver)

@@ -192,3 +192,17 @@ class WidebandProblem(AnyProblem):
             active[others[cheapest]] = True
             levels = joint[:, cheapest]
         return active
+
+    def easiest(self) -> tuple[ComplexArray, MaskArray]:
+        """Return the matched receivers (F, N) of the device that is easiest to serve, and a set.
+
+        That device, if it can be served at all, and all that cost no more on any subcarrier.
+        """
+        gains = np.linalg.norm(self.channels, axis=1) ** 2
+        alone = np.full(gains.shape, np.inf)
+        np.divide(self.required_gains, gains, out=alone, where=gains > 0)
+        device = int(np.argmin(alone.max(axis=0) if self.each else alone.mean(axis=0)))
+        receivers = self.channels[:, :, device].copy()
+        costs = self.costs(receivers)
+        active = np.all(costs <= costs[:, [device]], axis=0)
+        return receivers, active & self.keeps(costs[:, device])

@@ -164,3 +164,24 @@ def test_every_field_survives_pickling():
     assert not copy.direct.flags.writeable
     assert not copy.weights.flags.writeable
     assert not copy.required_gains.flags.writeable
+
+
+@every_scheduler
+def test_stopped_at_once_it_serves_whom_the_easiest_device_lets_it_serve(name, parameters):
+    """With the initial phases, or others that are no worse."""
+    if IRS_SCHEDULERS[name].pace == "slow":
+        pytest.skip("its process is killed at the deadline")
+    rng = np.random.default_rng(8)
+    sizes = []
+    for _ in range(30):
+        problem = random_irs_problem(rng)
+        schedule = solve(problem, name, parameters, np.ones(1, bool))
+        verify(problem, schedule, uses_surface=IRS_SCHEDULERS[name].uses_surface)
+        assert schedule.stopped == "deadline"
+        reflected = (problem.irs_to_server * problem.initial_phases) @ problem.devices_to_irs
+        channels = problem.direct + reflected
+        levels = problem.gamma * np.linalg.norm(channels, axis=0) ** 2 / problem.weights**2
+        if name in ("dual_pursuit", "matching_pursuit") and levels.max() >= 1:
+            assert schedule.active.size
+        sizes.append(schedule.active.size)
+    assert sum(sizes) > 10

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from app.scheduling import IRS_SCHEDULERS, DeadlineExceededError, IrsProblem, solve
+from app.scheduling import IRS_SCHEDULERS, IrsProblem, solve
 from app.scheduling.irs import joint_search
 from app.scheduling.irs.schedulers.dual_pursuit import IrsDualPursuitParameters
 from app.scheduling.kernels.surface.dual_search import joint_dual_pursuit
@@ -122,9 +122,3 @@ def test_at_the_deadline_it_answers_with_what_it_has(monkeypatch):
     assert 0 < hurried.active.size <= unhurried.active.size
     assert hurried.iterations < unhurried.iterations
     assert unhurried.stopped == "converged"
-
-
-def test_without_an_answer_at_the_deadline_there_is_none():
-    problem = random_irs_problem(np.random.default_rng(105))
-    with pytest.raises(DeadlineExceededError):
-        solve(problem, "dual_pursuit", stop=np.ones(1, np.bool_))

@@ -144,11 +144,29 @@ def test_the_tolerance_holds_for_every_channel_within_the_csi_error(name, criter
     assert served > 20
 
 
-@every_scheduler
-def test_a_deadline_that_has_passed(name):
+@both_criteria
+@pytest.mark.parametrize("name", ["dual_pursuit", "matching_pursuit"])
+def test_stopped_at_once_it_serves_whom_the_easiest_device_lets_it_serve(name, criterion):
+    rng = np.random.default_rng(9)
+    served = 0
+    for _ in range(30):
+        problem = replace(random_wideband_problem(rng), criterion=criterion)
+        schedule = solve(problem, name, stop=np.ones(1, bool))
+        verify(problem, schedule)
+        assert schedule.stopped == "deadline"
+        norms = np.linalg.norm(problem.channels, axis=1)
+        with np.errstate(divide="ignore"):
+            costs = problem.weights**2 / problem.gamma / norms**2
+        least = np.min(costs.mean(axis=0) if criterion == "mean" else costs.max(axis=0))
+        assert (schedule.active.size > 0) == (least <= 1)
+        served += schedule.active.size
+    assert served > 10
+
+
+def test_an_intersection_without_every_subcarrier_is_none():
     (problem,) = band_problems(1, 4, 6, 20, 0)
     with pytest.raises(DeadlineExceededError):
-        solve(problem, name, stop=np.ones(1, bool))
+        solve(problem, "intersection", stop=np.ones(1, bool))
 
 
 @every_scheduler

@@ -29,7 +29,6 @@ deadline it returns the best schedule so far.
 """
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -39,13 +38,7 @@ from annotated_types import Interval
 from app.scheduling.irs.joint_search import JointSearch
 from app.scheduling.irs.problem import IrsProblem
 from app.scheduling.schedule import Stopped
-from app.scheduling.scheduler import (
-    Context,
-    DeadlineExceededError,
-    Parameters,
-    Scheduler,
-    Selection,
-)
+from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
 from app.scheduling.types import ComplexArray
 
 
@@ -94,11 +87,8 @@ def select(
         # Nothing to tune: return the schedule for the direct channels.
         found = search.untuned(problem.start(), context.warm_start)
         return found._replace(phases=problem.start())
-    with suppress(DeadlineExceededError):
-        for phases, receiver in starts_of(problem, parameters, context, search):
-            search.improve(search.untuned(phases, receiver).receiver, phases)
-    if context.stop[0] and not search.served.any():
-        raise DeadlineExceededError
+    for phases, receiver in starts_of(problem, parameters, context, search):
+        search.improve(search.untuned(phases, receiver).receiver, phases)
     if search.served.any() and not context.stop[0]:
         search.raise_level()
     stopped: Stopped = "deadline" if context.stop[0] else "converged"

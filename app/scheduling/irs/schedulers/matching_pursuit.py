@@ -29,13 +29,7 @@ from app.scheduling.irs.phases import POLICIES, PhaseUpdate
 from app.scheduling.irs.problem import IrsProblem
 from app.scheduling.kernels.surface.algorithm_2 import joint_pursuit
 from app.scheduling.schedule import Stopped
-from app.scheduling.scheduler import (
-    Context,
-    DeadlineExceededError,
-    Parameters,
-    Scheduler,
-    Selection,
-)
+from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
 
 
 @dataclass(frozen=True)
@@ -68,7 +62,8 @@ def select(
         context.stop,
     )
     if context.stop[0] and not active.any():
-        raise DeadlineExceededError
+        phases = problem.start()
+        receiver, active = problem.tuned(phases).easiest()
     stopped: Stopped = "deadline" if context.stop[0] else "converged"
     return Selection(receiver, active, iterations, stopped, phases)
 

@@ -19,13 +19,7 @@ from typing import Annotated
 from annotated_types import Interval
 
 from app.scheduling.kernels.wideband.matching import wideband_matching
-from app.scheduling.scheduler import (
-    Context,
-    DeadlineExceededError,
-    Parameters,
-    Scheduler,
-    Selection,
-)
+from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
 from app.scheduling.wideband.problem import WidebandProblem
 
 
@@ -56,7 +50,7 @@ def select(
     )
     if context.stop[0] and not active.any():
         # A backward search has no schedule before it ends.
-        raise DeadlineExceededError
+        return Selection(*problem.easiest(), iterations, "deadline")
     return Selection(receivers, active, iterations)
 
 
@@ -69,6 +63,7 @@ SCHEDULERS = (
         "Learning, 2022, Algorithm 1",
         parameters=WidebandMatchingPursuitParameters,
         select=select,
+        pace="anytime",
         takes_priorities=True,
     ),
 )
