@@ -309,7 +309,7 @@ class FrontierRequest(RoundRequest):
     @property
     def answered_devices(self) -> int:
         """How many devices the answer speaks of, at most."""
-        return self.devices * most_points(self.devices)
+        return self.devices * most_points(self.devices, preferring=self.priorities is not None)
 
     @field_validator("channels")
     @classmethod
@@ -317,6 +317,15 @@ class FrontierRequest(RoundRequest):
         devices = channels.shape[1]
         require_within_batch(info, most_points(devices), "points", devices)
         return channels
+
+    @field_validator("priorities")
+    @classmethod
+    def _bounded_with(cls, priorities: Vector | None, info: ValidationInfo) -> Vector | None:
+        channels = info.data.get("channels")
+        if priorities is not None and channels is not None:
+            devices = channels.shape[1]
+            require_within_batch(info, most_points(devices, preferring=True), "points", devices)
+        return priorities
 
     def _state(self, stated: dict[str, Any]) -> Sequence[AnyProblem]:
         require_no_cell_fields(self, "/schedule/frontier", "power", "noise_covariance", "excluded")

@@ -13,12 +13,17 @@ rising tolerance
 polish
     Each receiver is replaced by the one of the least error for its set.
 
-Points that another beats, with as many devices or more for no more error, are left out. With
-priorities the value :math:`\sum_{k\in S} v_k` takes the place of the number of devices.
+Points that another beats, with as many devices or more for no more error, are left out.
+
+With priorities the value :math:`\sum_{k\in S} v_k` takes the place of the number of devices. Sets
+of few but valuable devices are then found by a second search, for :data:`VALUES` values in place of
+the numbers 2, 3, …; the points of both are held against each other. So for every point that would
+be found without priorities there is one with at least its value at no more error.
 
 Cost: 7 to 12 times one dual pursuit for K = 20, N = 6 (``python -m experiments.studies frontier``).
 It grows as K times a dual pursuit until K reaches 100; beyond, there is a point for every K/100
-devices.
+devices. With priorities it is two to three times that
+(``python -m experiments.studies frontier_priorities``).
 """
 
 import math
@@ -26,7 +31,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app.scheduling.kernels.dual.entries import MAX_POINTS
 from app.scheduling.kernels.dual.frontier import frontier_pursuit
 from app.scheduling.plain import answer
 from app.scheduling.problem import LARGEST, AnyProblem, Problem
@@ -36,6 +40,12 @@ from app.scheduling.scheduler import DeadlineExceededError, Selection
 from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters
 from app.scheduling.spec import SolveSpec
 from app.scheduling.types import MaskArray, RealArray
+
+COUNTS = 100
+"""Most numbers of devices that are searched for: beyond so many devices, one for several."""
+
+VALUES = 100
+"""Values that are searched for with priorities: half of them evenly spaced, half in proportion."""
 
 _SERVED_AT = 1 + 1e-9
 """A point's tolerance over the least one that serves its devices, for rounding."""
@@ -49,9 +59,15 @@ PARTICIPATION = 30.0
 """Default weight ρ of missing devices against noise; learning hardly changes from 10 to 100."""
 
 
-def most_points(devices: int) -> int:
-    """Return how many points the frontier of so many devices has at most."""
-    return min(devices, MAX_POINTS)
+def most_points(devices: int, *, preferring: bool = False) -> int:
+    """Return how many points the frontier of so many devices has at most.
+
+    Parameters
+    ----------
+    preferring
+        Whether they have priorities.
+    """
+    return min(devices, COUNTS) + (VALUES if preferring else 0)
 
 
 class Point(NamedTuple):
@@ -136,43 +152,60 @@ def find_frontier(
     if not (isinstance(problem, Problem) and isinstance(parameters, DualPursuitParameters)):
         raise TypeError("a frontier is that of a plain problem, found by dual_pursuit")
     stop = np.zeros(1, np.bool_) if stop is None else stop
-    gammas, receivers, rounds = frontier_pursuit(
-        problem.channels,
-        problem.weights,
-        problem.values,
-        problem.gamma,
-        start_of(stated.to_standard(spec.warm_start)),
-        parameters.starts,
-        seed_of(spec.seed),
-        stop,
-    )
-    stopped: Stopped = "deadline" if stop[0] else "converged"
-    if stop[0] and not np.isfinite(gammas[0]):
-        raise DeadlineExceededError
-    points: list[Point] = []
-    values: list[float] = []
-    entries = np.flatnonzero(gammas * _SERVED_AT <= problem.gamma)[::-1]
-    if stop[0]:
-        # Nobody waits long for a deadline to be kept: of a large problem, only some points.
-        entries = entries[:: 1 + entries.size * problem.entries // _ENTRIES_AFTER_STOP]
-    # From the largest set down: each smaller one must have less error than all before.
-    for entry in entries:
-        gamma = max(float(gammas[entry]) * _SERVED_AT, 1 / LARGEST)
-        receiver = receivers[entry]
-        selection = Selection(receiver, _NOBODY, rounds, stopped)
-        gamma, schedule = _answered(problem, gamma, selection, spec, stop)
-        if schedule.active.size < min_devices or not schedule.feasible:
-            continue
-        value = float(problem.values[schedule.active].sum())
-        point = Point(gamma, stated.restored(schedule, spec.coordination))
-        if not points or point.error < points[-1].error:
-            # It may serve as many as the one before, or the same: then that one is beaten.
-            while points and values[-1] <= value:
-                points.pop()
-                values.pop()
-            points.append(point)
-            values.append(value)
-    return Frontier(tuple(reversed(points)), stopped, stated.weights)
+    given = start_of(stated.to_standard(spec.warm_start))
+    found: list[tuple[float, Point]] = []
+    for values, asked in _searches(problem):
+        gammas, receivers, rounds = frontier_pursuit(
+            problem.channels,
+            problem.weights,
+            values,
+            asked,
+            problem.gamma,
+            given,
+            parameters.starts,
+            seed_of(spec.seed),
+            stop,
+        )
+        if stop[0] and not found and not np.isfinite(gammas[0]):
+            raise DeadlineExceededError
+        stopped: Stopped = "deadline" if stop[0] else "converged"
+        # Of several entries with the same tolerance, the last has the most value.
+        entries = np.flatnonzero(
+            (gammas * _SERVED_AT <= problem.gamma) & (gammas < np.append(gammas[1:], np.inf))
+        )
+        if stop[0]:
+            # Nobody waits long for a deadline to be kept: of a large problem, only some points.
+            entries = entries[:: -1 - entries.size * problem.entries // _ENTRIES_AFTER_STOP]
+        for entry in entries:
+            gamma = max(float(gammas[entry]) * _SERVED_AT, 1 / LARGEST)
+            selection = Selection(receivers[entry], _NOBODY, rounds, stopped)
+            gamma, schedule = _answered(problem, gamma, selection, spec, stop)
+            if schedule.active.size >= min_devices and schedule.feasible:
+                point = Point(gamma, stated.restored(schedule, spec.coordination))
+                found.append((problem.worth(schedule.active), point))
+    return Frontier(_unbeaten(found), stopped, stated.weights)
+
+
+def _unbeaten(found: list[tuple[float, Point]]) -> tuple[Point, ...]:
+    """Return the points that no other beats, of points with their values; by rising value."""
+    kept: list[Point] = []
+    # From the most value down: each with less must have less error than all before.
+    for _, point in sorted(found, key=lambda each: (-each[0], each[1].error)):
+        if not kept or point.error < kept[-1].error:
+            kept.append(point)
+    return tuple(reversed(kept))
+
+
+def _searches(problem: Problem) -> list[tuple[RealArray, RealArray]]:
+    """Return the values (K,) of the devices and those asked (P,), for one search or two."""
+    devices, values = problem.devices, problem.values
+    searches = [(np.ones(devices), np.linspace(0.0, devices, most_points(devices) + 1)[1:])]
+    if (values != values[0]).any():
+        total = float(values.sum())
+        evenly = np.linspace(0.0, total, VALUES // 2 + 1)[1:]
+        proportionally = np.geomspace(float(values.min()), total, VALUES // 2)
+        searches.append((values, np.union1d(evenly, proportionally)))
+    return searches
 
 
 def _answered(

@@ -16,10 +16,14 @@ from app.scheduling import (
     solve,
     verify,
 )
+from app.scheduling.frontier import most_points
 from app.scheduling.problem import LARGEST
 from lab.channels import iid_channels
+from lab.oracles.all_sets import errors_of_all_sets
 from lab.oracles.exhaustive import most_devices, most_value
 from lab.problems import iid_problems, network_problems, random_problem
+from lab.rivals.gsds import drop as gsds_drop
+from lab.rivals.learning_cost import best_of_frontier, cost
 
 DUAL = SCHEDULERS["dual_pursuit"]
 
@@ -46,7 +50,7 @@ def test_points_verify_and_none_beats_another(coordination, bounded, preferring)
             priorities = 10 ** rng.uniform(-1, 1, problem.devices)
             problem = replace(problem, priorities=priorities)
         points = points_of(problem, seed, coordination=coordination)
-        assert 1 <= len(points) <= problem.devices
+        assert 1 <= len(points) <= most_points(problem.devices, preferring=preferring)
         for gamma, schedule in points:
             verify(problem.with_gamma(gamma), schedule, method=coordination)
             assert schedule.feasible
@@ -109,6 +113,53 @@ def test_with_priorities_beside_the_optimum():
             own_value += value(own, schedule)
             best_value += best
     assert own_value >= 0.99 * best_value
+
+
+@pytest.mark.parametrize("coordination", ["zero_forcing", "mmse"])
+@pytest.mark.parametrize("csi_error", [0.0, 0.03])
+def test_priorities_lose_no_point_that_is_found_without_them(coordination, csi_error):
+    """For each of those there is one with at least its value at no more error."""
+    rng = np.random.default_rng(90)
+    for seed in range(10):
+        counting = random_problem(rng, max_devices=16, csi_error=csi_error)
+        priorities = 10 ** rng.uniform(-1, 1, counting.devices)
+        valuing = replace(counting, priorities=priorities)
+        points = [
+            (value(valuing, schedule), schedule.computation_error)
+            for _, schedule in points_of(valuing, seed, coordination=coordination)
+        ]
+        for _, schedule in points_of(counting, seed, coordination=coordination):
+            least = value(valuing, schedule) * (1 - 1e-12)
+            assert any(v >= least and e <= schedule.computation_error for v, e in points)
+
+
+def test_equal_priorities_are_none():
+    problem = iid_problems(1, 4, 12, 0, seed=91)[0]
+    equal = replace(problem, priorities=np.full(12, 3.0))
+    assert [p.schedule.active.tolist() for p in points_of(equal)] == [
+        p.schedule.active.tolist() for p in points_of(problem)
+    ]
+
+
+def test_least_learning_cost_beside_all_sets():
+    """With the weights as priorities, the points hold the set that learning wants, or nearly."""
+    excess = []
+    for number in range(4):
+        rng = np.random.default_rng([92, number])
+        channels, weights = gsds_drop(rng, 0.0, uneven=True)
+        errors = errors_of_all_sets(channels[:, :8], weights[:8], rng)
+        for power_dbm in (-35, -25, -15):
+            noise = 10 ** (-power_dbm / 10)
+            problem = Problem(
+                channels[:, :8], weights[:8], 1.0, noise_variance=noise, priorities=weights[:8]
+            )
+            found = find_frontier(
+                replace(problem, gamma=LARGEST), SolveSpec(DUAL, DUAL.parameters())
+            )
+            best = min(cost(weights[:8], np.array(s), e * noise) for s, e in errors.items())
+            excess.append(best_of_frontier(found, weights[:8]) / best - 1)
+    assert min(excess) > -0.002
+    assert np.mean(excess) <= 0.005
 
 
 @pytest.mark.parametrize("problems", [iid_problems, network_problems])

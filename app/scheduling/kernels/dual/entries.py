@@ -1,13 +1,12 @@
-r"""The entries of a frontier: the least tolerance known for every number of devices.
+r"""The entries of a frontier: the least tolerance known for every number of devices, or value.
 
 A receiver c reaches device k at the level :math:`t_k = |h_k^H c|/(\|c\|\phi_k)`. It serves the n
 devices with the largest levels for every :math:`\gamma \ge 1/t_{(n)}^2`, so each receiver that the
 search meets offers one point for every n.
 The best of all receivers is kept for each.
 
-With priorities, n counts in units of the mean value: entry n is for sets whose value is at least n
-times it. For many devices the units are larger, so that there are no more than
-:data:`MAX_POINTS` entries.
+In general an entry is for the sets whose value :math:`\sum_{k\in S} v_k` is at least what it asks:
+n, where every device counts as one.
 """
 
 import math
@@ -21,21 +20,18 @@ from app.scheduling.kernels.linalg.eigen import squared_norm
 from app.scheduling.kernels.linalg.factor import scaled
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
-MAX_POINTS = 100
-"""Most entries of a frontier: beyond as many devices, each stands for several."""
-
 LARGEST_TOLERANCE = 1e30
 """A device that needs more cannot be served: no problem has a larger tolerance."""
 
 ROUNDING = 1.0 - 1e-12
-"""Share of a value that counts as all of it."""
+"""Share of the value asked that counts as all of it."""
 
 
 class Frontier(NamedTuple):
     """What is known so far, and what the problem needs.
 
-    ``channels`` (K, N) by device, ``weights`` and ``values`` (K,), ``step`` the value
-    between two entries, ``gammas`` (P,), never falling, and ``receivers`` (P, N) of the entries,
+    ``channels`` (K, N) by device, ``weights`` and ``values`` (K,), ``asked`` (P,) the rising
+    values of the entries, ``gammas`` (P,), never falling, and ``receivers`` (P, N) of the entries,
     ``polished`` (P,) the tolerance at which each was last polished, ``levels`` (K,) and ``offers``
     (P,) for use inside.
     """
@@ -43,7 +39,7 @@ class Frontier(NamedTuple):
     channels: ComplexArray
     weights: RealArray
     values: RealArray
-    step: float
+    asked: RealArray
     gammas: RealArray
     receivers: ComplexArray
     polished: RealArray
@@ -52,7 +48,9 @@ class Frontier(NamedTuple):
 
 
 @compiled
-def empty_frontier(rows: ComplexArray, weights: RealArray, values: RealArray) -> Frontier:
+def empty_frontier(
+    rows: ComplexArray, weights: RealArray, values: RealArray, asked: RealArray
+) -> Frontier:
     """Return a frontier that knows no receiver yet.
 
     Parameters
@@ -61,14 +59,16 @@ def empty_frontier(rows: ComplexArray, weights: RealArray, values: RealArray) ->
         (K, N) channels by device.
     weights, values
         (K,) φ and v.
+    asked
+        (P,) rising values of the entries.
     """
     devices, antennas = rows.shape
-    points = min(devices, MAX_POINTS)
+    points = asked.shape[0]
     return Frontier(
         rows,
         weights,
         values,
-        np.sum(values) / points,
+        asked * ROUNDING,
         np.full(points, math.inf),
         np.zeros((points, antennas), np.complex128),
         np.full(points, math.inf),
@@ -81,8 +81,8 @@ def empty_frontier(rows: ComplexArray, weights: RealArray, values: RealArray) ->
 def known_tolerance(frontier: Frontier, worth: float) -> float:
     """Return the least tolerance known for a set of this value."""
     gammas = frontier.gammas
-    entry = int(worth / (frontier.step * ROUNDING)) - 1
-    return float(gammas[max(0, min(entry, gammas.shape[0] - 1))])
+    entry = int(np.searchsorted(frontier.asked, worth, side="right")) - 1
+    return float(gammas[max(0, entry)])
 
 
 @compiled
@@ -108,7 +108,7 @@ def improves(frontier: Frontier) -> bool:
     worth = 0.0
     for entry in range(points):
         worth += offers[entry]
-        if worth >= frontier.step * (entry + 1) * ROUNDING:
+        if worth >= frontier.asked[entry]:
             return True
     return False
 
@@ -134,7 +134,7 @@ def enter(frontier: Frontier, receiver: ComplexArray) -> None:
             break
         worth += frontier.values[k]
         gamma = 1.0 / (levels[k] * levels[k])
-        while entry < gammas.shape[0] and worth >= frontier.step * (entry + 1) * ROUNDING:
+        while entry < gammas.shape[0] and worth >= frontier.asked[entry]:
             if gamma < gammas[entry]:
                 gammas[entry] = gamma
                 for n in range(receiver.shape[0]):

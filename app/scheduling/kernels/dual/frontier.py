@@ -1,4 +1,4 @@
-r"""The loops of the frontier: the least tolerance for every number of devices, in one search.
+r"""The loops of the frontier: the least tolerance for every value that is asked, in one search.
 
 Every receiver that the search meets is held against the entries of
 :mod:`.dual.entries`.
@@ -21,8 +21,6 @@ from app.scheduling.kernels.dual.descent import (
     worth_of,
 )
 from app.scheduling.kernels.dual.entries import (
-    MAX_POINTS,
-    ROUNDING,
     Frontier,
     empty_frontier,
     enter,
@@ -38,8 +36,11 @@ from app.scheduling.kernels.linalg.factor import scaled
 from app.scheduling.kernels.linalg.gram import by_device
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
-PATHS = 12
-"""Paths down from all devices for each start that dual pursuit would make."""
+PATHS, FULL_EFFORT = 12, 100
+"""Paths down from all devices for each start that dual pursuit would make.
+
+Beyond the second number of devices, inversely proportional to their number.
+"""
 
 PATH_ROUNDS = 8
 """Rounds of sweeps for a set on a path that may need less tolerance than known; else fewer."""
@@ -163,7 +164,7 @@ def lower_tolerance(
     gammas, start = frontier.gammas, frontier.receivers[entry - 1]
     local = start.copy()
     multipliers = np.zeros(frontier.weights.shape[0])
-    wanted = frontier.step * (entry + 1) * ROUNDING
+    wanted = frontier.asked[entry]
     rounds = failures = 0
     goal = -1.0
     for _ in range(MOST_KICKS):
@@ -199,13 +200,14 @@ def frontier_pursuit(
     channels: ComplexArray,
     weights: RealArray,
     values: RealArray,
+    asked: RealArray,
     largest: float,
     given: ComplexArray,
     starts: int,
     seed: np.uint64,
     stop: MaskArray,
 ) -> tuple[RealArray, ComplexArray, int]:
-    """Search for the least tolerance of every number of devices.
+    """Search for the least tolerance that serves each of several values.
 
     Parameters
     ----------
@@ -213,6 +215,8 @@ def frontier_pursuit(
         (N, K).
     weights, values
         (K,) φ and v.
+    asked
+        (P,) rising sums of v.
     largest
         The largest tolerance of interest.
     given
@@ -228,7 +232,7 @@ def frontier_pursuit(
     """
     rows = by_device(channels)
     devices = rows.shape[0]
-    frontier = empty_frontier(rows, weights, values)
+    frontier = empty_frontier(rows, weights, values, asked)
     # Its rows are scaled for each tolerance.
     state = new_state(np.empty_like(rows), np.empty(devices), values, np.sum(values) / devices)
     widest = enter_alone(frontier, stop)
@@ -237,7 +241,7 @@ def frontier_pursuit(
         return frontier.gammas, frontier.receivers, rounds
     random = np.array([seed], np.uint64)
     points = frontier.gammas.shape[0]
-    for start in range(max(1, PATHS * starts * MAX_POINTS // max(MAX_POINTS, devices))):
+    for start in range(max(1, PATHS * starts * FULL_EFFORT // max(FULL_EFFORT, devices))):
         if stop[0]:
             break
         # Everyone who can be served alone at some tolerance begins.
