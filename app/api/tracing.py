@@ -24,7 +24,7 @@ def install(app: FastAPI) -> None:
     except ImportError:
         raise RuntimeError(
             "AIRSCHED_TRACING is set but OpenTelemetry is not installed: "
-            "pip install 'airsched[tracing]', or unset it"
+            "in its repository, pip install '.[tracing]', or unset it"
         ) from None
     resource = Resource.create({"service.name": "airsched", "service.version": __version__})
     provider = TracerProvider(resource=resource)

@@ -1,7 +1,7 @@
 """``make demo-flower``: the app beside plain FedAvg, on Flower's simulation engine.
 
 Starts a service and the engine, runs every policy for every seed, prints a table, draws a picture,
-and stops both. Needs the service, ``airsched-client[federated,flower]`` and Ray in one environment.
+and stops both. Needs the service, ``./clients[federated,flower]`` and Ray in one environment.
 """
 
 import argparse
@@ -14,13 +14,14 @@ from types import FrameType
 
 from airsched_client.federated.checkpoint import read_records
 from airsched_client.federated.experiment import Record
-from airsched_client.federated.report import draw, markdown
+from airsched_client.federated.report import About, draw, markdown
 from airsched_client.federated.summary import summarise
 from airsched_client.federated.traces import Trace
 from examples.flower.engine import running_engine
 from lab.service import running_command
 
-_DEVICES = 20
+_DEVICES, _ANTENNAS, _NOISE_VARIANCE = 20, 6, 1.0
+"""As the app has them."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if results.exists():
         print(f"{asked.output} already holds results: choose another folder", file=sys.stderr)
         return 1
-    devices = _DEVICES if asked.channels is None else Trace.open(asked.channels).devices
+    trace = None if asked.channels is None else Trace.open(asked.channels)
+    devices, antennas = (trace.devices, trace.antennas) if trace else (_DEVICES, _ANTENNAS)
     results.parent.mkdir(parents=True, exist_ok=True)
     try:
         with running_command(log_level="warning") as (_, url), running_engine() as engine:
@@ -62,7 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(summary)
     for line in _accuracy_by_round(records):
         print(line)
-    for picture in draw(records, asked.output):
+    about = About(f"Flower, K = {devices}, N = {antennas}, σ² = {_NOISE_VARIANCE:g}")
+    for picture in draw(records, asked.output, about):
         print(f"drew {picture}")
     return 0
 

@@ -2,16 +2,20 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from airsched_client._extras import install_hint
 from airsched_client._retry import Patience
 from airsched_client.client import SchedulerClient
 from airsched_client.errors import AirschedError
 from airsched_client.federated.channels import NetworkParameters
+from airsched_client.federated.checkpoint import read_experiment
 from airsched_client.federated.comparison import compare
 from airsched_client.federated.experiment import AUTO, PERFECT, Experiment, Record
 from airsched_client.federated.partition import PartitionParameters
+from airsched_client.federated.result import Result
 from airsched_client.federated.tasks import TASKS
 from airsched_client.federated.traces import Trace
 from airsched_client.models import Algorithm
@@ -22,9 +26,8 @@ try:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from airsched_client.federated.report import draw, markdown, table
-    from airsched_client.federated.summary import summarise
 except ImportError as error:
-    sys.exit(f"{error}: pip install 'airsched-client[federated]'")
+    sys.exit(f"{error}: {install_hint('federated')}")
 
 _EVERY = "every"
 
@@ -33,6 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
     parser = _parser()
     options = parser.parse_args(arguments)
+    if options.resume and (begun := read_experiment(options.output)):
+        # What is not said again is as it was.
+        parser.set_defaults(**_options_of(begun))
+        options = parser.parse_args(arguments)
     console = Console()
     resume = ""
     try:
@@ -42,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with SchedulerClient(options.url, api_key=options.api_key, retries=patience) as scheduler:
             experiment = _experiment(options, scheduler, console)
             resume = f"; the finished rounds are in {options.output}, continue with --resume"
-            records = _run(experiment, scheduler, options, patience, console)
+            result = _run(experiment, scheduler, options, patience, console)
     except (AirschedError, ValueError, OSError, ImportError) as error:
         after = resume if isinstance(error, AirschedError) else ""
         console.print(f"stopped: {escape(str(error))}{after}", highlight=False)
@@ -50,10 +57,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         console.print(f"interrupted{resume}", highlight=False)
         return 130
-    summaries = summarise(records)
-    console.print(table(summaries))
-    (options.output / "summary.md").write_text(markdown(summaries))
-    for picture in draw(records, options.output):
+    summaries, about = result.summaries(), result.about()
+    console.print(table(summaries, about))
+    (options.output / "summary.md").write_text(markdown(summaries, about))
+    for picture in draw(result.records, options.output, about):
         console.print(f"drew {picture}", highlight=False)
     return 0
 
@@ -64,7 +71,7 @@ def _run(
     options: argparse.Namespace,
     patience: Patience,
     console: Console,
-) -> list[Record]:
+) -> Result:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(bar_width=10),
@@ -81,13 +88,14 @@ def _run(
             error = record.measured_error
             news = (
                 f"round {done:2d}  |S| {len(record.active):2d}"
-                f"  error {0.0 if error is None else error:.2g}  accuracy {_shown(record.accuracy)}"
+                f"  error {'–' if error is None else f'{error:.2g}'}"
+                f"  score {_shown(record.accuracy)}"
             )
             name = f"{record.policy}{at}, seed {record.seed}"
             finished = experiment.runs().index(record.run) * experiment.rounds + done
             progress.update(bar, description=name, completed=finished, news=news)
 
-        result = compare(
+        return compare(
             experiment,
             scheduler,
             options.output,
@@ -95,7 +103,6 @@ def _run(
             patience=patience,
             on_round=on_round,
         )
-    return result.records
 
 
 def _shown(accuracy: float | None) -> str:
@@ -164,6 +171,21 @@ def _network(options: argparse.Namespace) -> NetworkParameters:
     return NetworkParameters(**chosen)
 
 
+def _options_of(begun: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that began an experiment."""
+    network, partition = begun["network"], begun["partition"]
+    of_network = ("devices", "antennas", "elements", "csi_error", "subcarriers", "taps")
+    same = ["task", "policies", "seeds", "rounds", "coherence", "power", "noise_variance"]
+    same += ["coordination", "polish", "samples", "epochs"]
+    return {
+        **{name: begun[name] for name in same},
+        **{name: network[name] for name in of_network},
+        **{name: begun[name] and Path(begun[name]) for name in ("channels", "data")},
+        "gamma_db": begun["gammas_db"],
+        "label_concentration": partition["label_concentration"],
+    }
+
+
 def _parser() -> argparse.ArgumentParser:
     usual, network = Experiment(), NetworkParameters()
     parser = argparse.ArgumentParser(
@@ -175,7 +197,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--url", default="http://127.0.0.1:8000", help="address of the service")
     add("--api-key", help="bearer key, if the service requires one")
     add("--output", type=Path, default=Path("federated-results"), help="folder for the results")
-    add("--resume", action="store_true", help="resume the experiment in the folder")
+    add("--resume", action="store_true", help="continue what the folder holds, as it was begun")
     add("--patience", type=float, default=300.0, help="seconds to retry while the service is down")
     add("--task", choices=TASKS, default=usual.task, help="what to learn")
     add(

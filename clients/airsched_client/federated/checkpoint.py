@@ -116,6 +116,12 @@ def prepare(
     _replace(file, (json.dumps(asked, indent=1) + "\n").encode())
 
 
+def read_experiment(folder: Path) -> dict[str, Any] | None:
+    """Return the experiment that began a folder, as JSON values; None if there is none."""
+    file = folder / "experiment.json"
+    return json.loads(file.read_text()) if file.exists() else None
+
+
 def read_records(folder: Path | str) -> list[Record]:
     """Return the finished rounds in a folder, in the order of the experiment, for reports."""
     folder = Path(folder)

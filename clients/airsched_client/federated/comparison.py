@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from airsched_client._extras import install_hint
 from airsched_client._retry import Patience, RetryRule
 from airsched_client.client import SchedulerClient
 from airsched_client.federated.checkpoint import Model, RunFiles, prepare
@@ -148,7 +149,7 @@ def _run_all(
     try:
         import joblib
     except ImportError as error:
-        raise ImportError(f"{error}: pip install 'airsched-client[federated]'") from error
+        raise ImportError(f"{error}: {install_hint('federated')}") from error
     for new, records, model in joblib.Parallel(n_jobs=jobs)(
         joblib.delayed(_run)(**each) for each in work
     ):

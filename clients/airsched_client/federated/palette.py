@@ -1,5 +1,7 @@
 """One colour and one marker per policy, for every picture of the loop and the experiments."""
 
+from zlib import crc32
+
 COLORS = {
     "perfect": "black",
     "fedavg": "black",
@@ -21,6 +23,9 @@ COLORS = {
 }
 """By policy as the loop names it. Only policies that are never in one picture share a colour."""
 
+OTHERS = ("slateblue", "chocolate", "darkcyan", "crimson", "olivedrab", "indigo", "deeppink")
+"""For policies of one's own."""
+
 MARKERS = {
     "perfect": "d",
     "optimal": "*",
@@ -35,9 +40,11 @@ MARKERS = {
 }
 
 
-def color_of(policy: str) -> str | None:
-    """Return the colour of a policy, or else of its algorithm; None lets the picture choose."""
-    return COLORS.get(policy, COLORS.get(policy.partition(":")[0]))
+def color_of(policy: str) -> str:
+    """Return the colour of a policy, or else of its algorithm, the same in every picture."""
+    name = policy.partition(":")[0]
+    other = OTHERS[crc32(name.encode()) % len(OTHERS)]
+    return COLORS.get(policy, COLORS.get(name, other))
 
 
 def marker_of(policy: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,10 @@ from airsched_client.federated.experiment import Experiment, Record, Run
 from airsched_client.federated.fading import ChannelSource
 from airsched_client.federated.loop import Setting
 from airsched_client.federated.summary import Summary, summarise
-from airsched_client.federated.tasks import EvaluatesDevices, HasModule, Task
+from airsched_client.federated.tasks import EvaluatesDevices, HasModule, NamesAccuracy, Task
+
+if TYPE_CHECKING:
+    from airsched_client.federated.report import About
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,13 +78,24 @@ class Result:
 
         from airsched_client.federated.report import table
 
-        Console().print(table(self.summaries()))
+        Console().print(table(self.summaries(), self.about()))
 
     def markdown(self) -> str:
         """Return the summaries as a table in Markdown."""
         from airsched_client.federated.report import markdown
 
-        return markdown(self.summaries())
+        return markdown(self.summaries(), self.about())
+
+    def about(self) -> "About":
+        """Return what tables and pictures say of the experiment beside its records."""
+        from airsched_client.federated.report import About
+
+        zero = Setting(self.experiment, self._task, self.experiment.all_seeds[0], self._channels)
+        antennas, devices = zero.channels(0).direct.shape[-2:]
+        setting = f"K = {devices}, N = {antennas}, σ² = {self.experiment.noise_variance:g}"
+        if isinstance(self._task, NamesAccuracy):
+            return About(setting, self._task.accuracy_name)
+        return About(setting)
 
     def plot(
         self,
@@ -106,7 +120,7 @@ class Result:
         tolerances = [r.gamma_db for r in self.records if r.gamma_db is not None]
         if gamma_db is None and tolerances:
             gamma_db = tolerances[0]
-        return draw_rounds(self.records, gamma_db, Path(file), x)
+        return draw_rounds(self.records, gamma_db, Path(file), x, self.about())
 
     def model(self, policy: str, seed: int = 0, gamma_db: float | None = None) -> Any:
         """Return the final global model of a run.

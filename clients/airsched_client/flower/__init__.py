@@ -7,13 +7,15 @@ channels, and what a node tells it::
     sources    channels from the paper's network, from a trace, or as the nodes report them
     device     the answer of a node: how much data it has, which device it is, its channel
 
-``pip install 'airsched-client[flower]'`` brings Flower. ``examples/flower`` is a whole app.
+``pip install './clients[flower]'`` brings Flower. ``examples/flower`` is a whole app.
 """
+
+from airsched_client._extras import install_hint
 
 try:
     import flwr  # noqa: F401
 except ImportError as error:
-    raise ImportError(f"{error}: pip install 'airsched-client[flower]'") from error
+    raise ImportError(f"{error}: {install_hint('flower')}") from error
 
 from airsched_client.flower.device import report_device
 from airsched_client.flower.sources import (

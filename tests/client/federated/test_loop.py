@@ -403,7 +403,7 @@ def test_a_killed_process_resumes_bit_for_bit(service_url, tmp_path):
         time.sleep(0.005)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    assert main([*command, "--output", str(killed), "--resume"]) == 0
+    assert main(["--url", service_url, "--output", str(killed), "--resume"]) == 0
     assert_same(whole, killed)
 
 

@@ -1,26 +1,33 @@
 """The report against numbers worked out by hand, and the demonstration's service."""
 
+import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
+from io import StringIO
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from airsched_client import SchedulerClient
-from airsched_client.federated.__main__ import main
+from airsched_client._extras import install_hint
+from airsched_client.federated import Experiment, compare, report
+from airsched_client.federated.__main__ import _experiment, _options_of, _parser, main
 from airsched_client.federated.experiment import Record
 from airsched_client.federated.palette import COLORS, color_of
-from airsched_client.federated.report import _accuracy, _by_round, draw, markdown
+from airsched_client.federated.report import About, _accuracy, _by_round, draw, markdown, table
 from airsched_client.federated.statistics import mean_of
 from airsched_client.federated.summary import summarise
 from experiments.figure import Point
 from experiments.series import AUTO, BIDIRECTIONAL, DUAL_PURSUIT, PERFECT, SDR_PREFIX
 from experiments.summary import mean
+from tests.test_docs import assert_installable
 
 
 def record(policy, gamma_db, seed, number, active, error, accuracy, loss=0.5):
@@ -93,6 +100,59 @@ def test_markdown_has_a_row_for_each():
     assert lines[3] == "| `sdr` | 3 | 0.650 ± 0.250 |  | 1.5 | 1.5 | 2 | 0.700 |"
 
 
+def test_the_table_fits_80_columns():
+    policies = ("perfect", "matching_pursuit:delta=0.4,search=bidirectional", "proportional_fair")
+    records = [
+        record(policy, None if policy == "perfect" else -10.0, seed, 0, 20, 7212.3, 0.5 + seed / 9)
+        for policy in policies
+        for seed in range(3)
+    ]
+    console = Console(width=80, file=StringIO())
+    console.print(table(summarise(records)))
+    shown = console.file.getvalue()
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    assert shown.count("0.611 ± 0.064") == 3
+    assert shown.count("+0.000 ± 0.000") == 1
+    assert "…" not in shown
+    assert "proportional_fair" in shown
+
+
+def test_where_there_is_no_error_there_is_no_number():
+    assert markdown(summarise(RECORDS)).splitlines()[2].endswith("| 4.0 | – | 1.000 |")
+
+
+def test_regression_is_measured_by_r_squared():
+    result = compare(Experiment(policies=("perfect",), rounds=1, task="regression"), None)
+    assert result.about() == About("K = 20, N = 6, σ² = 1", "R²")
+    assert "| R² |" in result.markdown()
+    digits = compare(Experiment(policies=("perfect",), rounds=1, samples=100, epochs=1), None)
+    assert "| accuracy |" in digits.markdown()
+
+
+def test_an_experiment_is_resumed_with_the_options_that_began_it():
+    values = {
+        **{"--task": "regression", "--gamma-db": "3", "--seeds": "4", "--rounds": "7"},
+        **{"--coherence": "2", "--devices": "9", "--antennas": "5", "--elements": "8"},
+        **{"--taps": "2", "--power": "2", "--noise-variance": "3", "--csi-error": "0.1"},
+        **{"--coordination": "mmse", "--label-concentration": "inf", "--samples": "50"},
+        **{"--epochs": "3", "--data": "folder", "--policies": "sdr", "--subcarriers": "1"},
+    }
+    asked = _parser().parse_args([*(word for pair in values.items() for word in pair), "--polish"])
+    begun = _experiment(asked, None, None)
+    parser = _parser()
+    parser.set_defaults(**_options_of(json.loads(json.dumps(begun.to_json()))))
+    assert _experiment(parser.parse_args([]), None, None) == begun
+    grown = _experiment(parser.parse_args(["--rounds", "9"]), None, None)
+    assert grown == replace(begun, rounds=9)
+    other = {"url", "api_key", "output", "resume", "patience", "channels", "polish"}
+    assert vars(asked).keys() - other == {name[2:].replace("-", "_") for name in values}
+
+
+@pytest.mark.parametrize("extra", ["federated", "torch", "flower"])
+def test_the_hint_for_a_missing_package_can_be_followed(extra):
+    assert_installable(shlex.split(install_hint(extra).partition("pip install ")[2])[0])
+
+
 def test_differences_are_on_the_same_seeds_and_tolerance():
     more = [
         *RECORDS,
@@ -123,6 +183,35 @@ def test_pictures_are_drawn(tmp_path):
     assert [file.name for file in draw(RECORDS[:4], tmp_path)] == ["rounds.png"]
     for name in [*names, "rounds.png"]:
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_picture_says_what_it_shows(tmp_path, monkeypatch):
+    figures = []
+    monkeypatch.setattr(report, "_save", lambda figure, file: figures.append(figure))
+    aged = [replace(each, policy="sdr:priorities=age") for each in RECORDS[4:]]
+    loose = [replace(each, gamma_db=9.0) for each in RECORDS[4:]]
+    draw([*RECORDS, *aged, *loose], tmp_path, About("K = 4, N = 2, σ² = 1", "R²"))
+    tight, _, efficiency = figures
+    for figure in figures:
+        title = figure.get_suptitle()
+        assert title.startswith("K = 4, N = 2, σ² = 1, 2 rounds, mean of 2 seeds")
+        assert "γ" not in title
+        for axes in figure.axes:
+            # Nothing is drawn outside, standard errors included.
+            assert axes.viewLim.y1 >= axes.dataLim.y1
+            assert axes.viewLim.y0 <= axes.dataLim.y0
+    left = tight.axes[0]
+    assert left.get_ylabel() == "test R²"
+    perfect, sdr, older = left.get_lines()
+    assert [line.get_label() for line in (perfect, sdr, older)] == [
+        "perfect",
+        "sdr, γ = 3 dB",
+        "sdr:priorities=age, γ = 3 dB",
+    ]
+    assert sdr.get_color() == older.get_color() == COLORS["sdr"]
+    assert len({line.get_linestyle() for line in (perfect, sdr, older)}) >= 2
+    assert sdr._dash_pattern != older._dash_pattern
+    assert efficiency.axes[0].get_ylabel() == "over-the-air efficiency ζ"
 
 
 def test_the_command_reports(service_url, tmp_path, capsys):
@@ -171,6 +260,7 @@ def test_a_policy_has_one_colour_everywhere():
     for each in (AUTO, PERFECT, DUAL_PURSUIT, BIDIRECTIONAL, SDR_PREFIX):
         assert each.color == color_of(each.name)
     assert color_of("dual_pursuit:priorities=age") == COLORS["dual_pursuit"]
+    assert color_of("my_policy") not in COLORS.values()
     drawn = [color for name, color in COLORS.items() if name not in ("fedavg", "optimal")]
     assert len(set(drawn)) == len(drawn)
 

@@ -196,6 +196,6 @@ def test_cifar10_without_torch_says_what_to_install(tmp_path):
         f"build('cifar10', Path({str(tmp_path)!r}))"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "airsched-client[torch]" in result.stderr
+    assert "pip install './clients[torch]'" in result.stderr
     with pytest.raises(ValueError, match="cifar10 needs its data: pass the folder"):
         build("cifar10")

@@ -16,6 +16,7 @@ from airsched_client.federated.tasks.task import (
     HasParts,
     HasStatistics,
     LocalRound,
+    NamesAccuracy,
     Task,
 )
 
@@ -29,6 +30,7 @@ __all__ = [
     "HasParts",
     "HasStatistics",
     "LocalRound",
+    "NamesAccuracy",
     "Task",
     "build",
 ]

@@ -7,6 +7,7 @@ images come with scikit-learn; nothing is downloaded.
 
 import numpy as np
 
+from airsched_client._extras import install_hint
 from airsched_client.federated.tasks import softmax
 from airsched_client.federated.tasks.task import Evaluation, Indices, LocalRound, Real
 
@@ -39,7 +40,7 @@ class Digits:
             from sklearn.datasets import load_digits
         except ImportError as error:
             raise ImportError(
-                "the digits come with scikit-learn: pip install 'airsched-client[federated]'"
+                f"the digits come with scikit-learn: {install_hint('federated')}"
             ) from error
         images, labels = load_digits(return_X_y=True)
         # The split is part of the data set and the same for every seed.

@@ -28,6 +28,8 @@ class Regression:
         Of the data.
     """
 
+    accuracy_name = "R²"
+
     def __init__(
         self, samples: int = 2000, features: int = 10, noise: float = 0.1, seed: int = 0
     ) -> None:

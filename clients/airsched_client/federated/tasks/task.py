@@ -4,7 +4,8 @@ A task is any object with the methods of :class:`Task`. The others are optional,
 for each by its name: :class:`HasLabels` for our partition, :class:`HasParts` for one of your own,
 :class:`HasStatistics` for what is measured rather than trained, :class:`HasModule` for what
 ``result.model`` returns, :class:`EvaluatesDevices` for accuracies per device, :class:`Describes`
-to notice that a run is continued with another task.
+to notice that a run is continued with another task, :class:`NamesAccuracy` for what tables call
+the accuracy.
 """
 
 from collections.abc import Mapping, Sequence
@@ -125,6 +126,15 @@ class EvaluatesDevices(Protocol):
         self, model: Real, samples: Indices, statistics: Real | None = None
     ) -> Evaluation:
         """Return loss and accuracy on these training samples."""
+
+
+@runtime_checkable
+class NamesAccuracy(Protocol):
+    """A task whose accuracy is not the share of samples classified correctly."""
+
+    @property
+    def accuracy_name(self) -> str:
+        """What tables and pictures call it, such as R²."""
 
 
 @runtime_checkable

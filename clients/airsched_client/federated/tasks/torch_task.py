@@ -18,6 +18,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from airsched_client._extras import install_hint
 from airsched_client.federated.tasks.task import Evaluation, Indices, LocalRound, Real
 
 try:
@@ -26,9 +27,7 @@ try:
     from torch.nn.modules.batchnorm import _NormBase
     from torch.utils.data import TensorDataset
 except ImportError as error:
-    raise ImportError(
-        f"{error}: TorchTask needs torch, pip install 'airsched-client[torch]'"
-    ) from error
+    raise ImportError(f"{error}: TorchTask needs torch; {install_hint('torch')}") from error
 
 STATISTICS_SAMPLES = 256
 """Samples on which a device measures the statistics of the global model."""
@@ -88,6 +87,7 @@ class TorchTask:
         if epochs < 1 or batch_size < 1:
             raise ValueError("epochs and batch_size must be at least 1")
         self._make, self._optimizer, self._loss, self._metric = make_net, optimizer, loss, metric
+        self.accuracy_name: str = getattr(metric, "__name__", "metric").replace("_", " ")
         self._epochs, self._batch_size, self._device = epochs, batch_size, torch.device(device)
         self._train, self._test = (_Data(data, self._device) for data in (train, test))
         self._train_samples = min(train_samples, len(self._train))
