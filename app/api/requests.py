@@ -338,7 +338,7 @@ class FrontierRequest(RoundRequest):
         return "max_error", self.reference_power * self.max_error / self.reference_noise
 
 
-class IrsScheduleRequest(ToleranceRequest):
+class IrsScheduleRequest(BoundedRequest):
     """One round to schedule together with the phases of a reflecting surface."""
 
     choices = IRS_CHOICES
@@ -378,6 +378,7 @@ class IrsScheduleRequest(ToleranceRequest):
             devices_to_irs=self.devices_to_irs,
             phase_bits=self.phase_bits,
             initial_phases=self.initial_phases,
+            priorities=self.priorities,
             **stated,
         )
         return [self.cell(problem, self.device_ids)]

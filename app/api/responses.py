@@ -47,10 +47,10 @@ class ScheduledRound(Answer):
         description="Required devices that could not be served; only if there are any.",
         json_schema_extra=_leave_out_default,
     )
-    required_gamma: float | SkipJsonSchema[None] = Field(
+    required_gamma: float | None = Field(
         default=None,
         description="The least tolerance γ found that serves all required devices together; given "
-        "with required_missing.",
+        "with required_missing. Null if none would.",
         json_schema_extra=_leave_out_default,
     )
 
@@ -90,7 +90,7 @@ class ScheduleAnswer(BoundedRound, RoundAnswer):
     """Who transmits, how, and through which receiver."""
 
 
-class IrsScheduleAnswer(RoundAnswer):
+class IrsScheduleAnswer(BoundedRound, RoundAnswer):
     """Who transmits, how, through which receiver, and how the surface is tuned.
 
     Everything refers to the tuned channels.

@@ -169,8 +169,8 @@ class SchedulerClient:
         timeout
             As for :meth:`schedule`.
         options
-            As for :meth:`schedule` without ``bound`` and ``priorities``, and ``phase_bits``,
-            ``initial_phases``: see :class:`IrsOptions`.
+            As for :meth:`schedule`, and ``phase_bits``, ``initial_phases``: see
+            :class:`IrsOptions`.
 
         Raises
         ------

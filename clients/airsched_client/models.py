@@ -39,7 +39,7 @@ class Schedule:
         The error if the channel estimates are right. None unless ``csi_error`` was given.
     required_missing, required_gamma
         Required devices that could not be served, and the least tolerance found that serves all
-        required ones. None unless some could not.
+        required ones. None unless some could not; the latter also if no tolerance would do.
     request_id, server_timing
         The request's name in the service's log, and the milliseconds that the service took by part
         (``Server-Timing``).

@@ -57,7 +57,7 @@ class RoundOptions(CommonOptions, total=False):
 
 
 class ScheduleOptions(RoundOptions, total=False):
-    """Options of a schedule without a surface."""
+    """Options of a schedule whose devices can have priorities, and whose best can be bounded."""
 
     priorities: ArrayLike | None
     """(K,) positive, on any scale: maximise their sum over the active devices, not the number."""
@@ -87,7 +87,7 @@ class FrontierOptions(CommonOptions, total=False):
     """ρ of the point that the service recommends (default: 30)."""
 
 
-class IrsOptions(RoundOptions, total=False):
+class IrsOptions(ScheduleOptions, total=False):
     """Options of a schedule with an intelligent reflecting surface of M elements."""
 
     phase_bits: int | None

@@ -197,6 +197,7 @@ def _kernel(problem: IrsProblem, policy: PhaseUpdate) -> tuple[int, int]:
     _, active, _, alternations = joint_pursuit(
         problem.surface,
         problem.required_gains,
+        problem.values,
         0.55,
         POLICIES[policy],
         problem.start(),

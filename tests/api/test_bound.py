@@ -70,17 +70,19 @@ def test_what_is_rejected(client, fields, loc):
     assert response.json()["errors"][0]["loc"] == [loc]
 
 
-def test_not_with_a_surface(client):
+def test_with_a_surface_it_counts_who_could_be_served_alone(client):
+    """Both have direct channels of 0.5; the surface adds 1 to the first, and 0.1 to the other."""
     body = {
-        "direct": nested(np.ones((2, 2))),
-        "irs_to_server": nested(np.ones((2, 1))),
-        "devices_to_irs": nested(np.ones((1, 2))),
+        "direct": nested(np.full((1, 2), 0.5)),
+        "irs_to_server": nested(np.ones((1, 1))),
+        "devices_to_irs": nested(np.array([[1.0, 0.1]])),
         "gamma": 1.0,
         "bound": True,
     }
-    response = client.post("/schedule/irs", json=body)
-    assert response.status_code == 422
-    assert response.json()["errors"][0]["loc"] == ["bound"]
+    answer = post(client, body, "/schedule/irs")
+    assert answer["active"] == [0]
+    assert answer["upper_bound"] == 1
+    assert answer["optimal"] is True
 
 
 def test_a_long_proof_ends_at_the_deadline_and_leaves_the_schedule(client):

@@ -1,5 +1,6 @@
 """The fields that describe a cell, over HTTP."""
 
+import msgpack
 import numpy as np
 import pytest
 
@@ -105,3 +106,80 @@ def test_many_antennas_for_few_devices(client):
     # In the span of the channels: nothing else can be heard.
     basis, _ = np.linalg.qr(channels)
     assert np.linalg.norm(basis.conj().T @ receiver) == pytest.approx(1)
+
+
+SURFACE = {
+    "direct": nested(CHANNELS),
+    "irs_to_server": nested(iid_channels(np.random.default_rng(6), 4, 5)),
+    "devices_to_irs": nested(iid_channels(np.random.default_rng(7), 5, 8) / 3),
+    "max_error": 1.5,
+    "algorithm": "dual_pursuit",
+}
+
+
+def test_every_field_with_a_surface(client):
+    limits = np.linspace(0.2, 3, 8)
+    body = SURFACE | {
+        "power": limits.tolist(),
+        "noise_covariance": nested(NOISE),
+        "device_ids": IDS,
+        "excluded": ["device-3"],
+        "required": ["device-1", "device-6"],
+        "previous": [0, 2],
+        "bound": True,
+    }
+    answer = client.post("/schedule/irs", json=body)
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    active, scalars = found["active"], complex_of(found["transmit_scalars"])
+    receiver, factor = complex_of(found["receiver"]), found["power_factor"]
+    assert {1, 6} <= set(active)
+    assert 3 not in active
+    assert len(active) <= found["upper_bound"] <= 7
+    assert (np.abs(scalars) ** 2 <= limits * (1 + 1e-9)).all()
+    to_server, to_surface = (
+        complex_of(SURFACE[name]) for name in ("irs_to_server", "devices_to_irs")
+    )
+    tuned = CHANNELS + (to_server * complex_of(found["phases"])) @ to_surface
+    sums = receiver.conj() @ tuned[:, active] * scalars[active] / np.sqrt(factor)
+    assert sums == pytest.approx(np.ones(len(active)), rel=1e-6)
+    error = np.vdot(receiver, NOISE @ receiver).real / factor
+    assert found["computation_error"] == pytest.approx(error, rel=1e-6)
+
+
+def test_required_devices_that_no_phases_serve(client):
+    answer = client.post("/schedule/irs", json=SURFACE | {"required": [0, 6], "max_error": 1e-3})
+    found = answer.json()
+    assert not found["feasible"]
+    assert found["active"] == []
+    assert found["required_missing"]
+    again = SURFACE | {"required": [0, 6], "max_error": found["required_gamma"] * 1.000001}
+    assert {0, 6} <= set(client.post("/schedule/irs", json=again).json()["active"])
+
+
+def servable(client, body, device):
+    return client.post("/schedule/irs", json=body | {"required": [device]}).json()["feasible"]
+
+
+def test_priorities_with_a_surface(client):
+    body = SURFACE | {"max_error": 0.2}
+    free = client.post("/schedule/irs", json=body).json()["active"]
+    assert 0 < len(free) < 8
+    left_out = next(k for k in range(8) if k not in free and servable(client, body, k))
+    priorities = [1.0] * 8
+    priorities[left_out] = 100.0
+    answer = client.post("/schedule/irs", json=body | {"priorities": priorities, "bound": True})
+    found = answer.json()
+    assert left_out in found["active"]
+    assert found["upper_bound"] >= sum(priorities[k] for k in found["active"])
+
+
+def test_a_required_device_without_a_channel_needs_no_tolerance_that_exists(client):
+    silent = CHANNELS.copy()
+    silent[:, 6] = 0
+    for media_type in ("application/json", "application/msgpack"):
+        body = REQUEST | {"channels": nested(silent), "required": [6]}
+        answer = client.post("/schedule", json=body, headers={"Accept": media_type})
+        found = answer.json() if media_type.endswith("json") else msgpack.unpackb(answer.content)
+        assert found["required_missing"] == [6]
+        assert found["required_gamma"] is None

@@ -129,7 +129,7 @@ class Cell(AnyProblem):
         """Solve the standard problem; return its schedule in the cell's coordinates, verified."""
         spec = replace(spec, warm_start=self.to_standard(spec.warm_start))
         schedule = solve(self.reduced, spec)
-        if self.required.size and isinstance(self.reduced, Problem):
+        if self.required.size:
             columns = self.transform.columns(self.required)
             schedule = with_required(self.reduced, columns, schedule, solve, spec)
         return self.restored(schedule, spec.coordination, spec.scheduler.keeps_tolerance)
@@ -281,10 +281,6 @@ def device_values(
 ) -> tuple[RealArray | None, float, float]:
     """Return (K,) what each device adds to a set, or None; the scale; and the bonus."""
     priorities = stated.priorities
-    if isinstance(stated, IrsProblem) and (required.size or previous.size):
-        raise InvalidProblemError(
-            "required" if required.size else "previous", "is not available with a surface"
-        )
     if required.size and stated.uncertain:
         raise InvalidProblemError(
             "required", "is not available with csi_error: what a device needs depends on the others"

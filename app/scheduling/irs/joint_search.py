@@ -4,7 +4,7 @@ With continuous phases :mod:`app.scheduling.kernels.surface.dual_search` adds de
 drops others. On a grid of phases the set is *grown*: the devices that it just misses are added,
 nearest misses first, an eighth of them at a time, then half as many, down to one. For the larger
 set the receiver and the phases are improved in turn
-(:mod:`app.scheduling.kernels.surface.level`). If more devices are served than before, it
+(:mod:`app.scheduling.kernels.surface.level`). If devices of more value are served than before, it
 continues from there; after a few devices in a row that cannot join, it ends.
 """
 
@@ -48,8 +48,9 @@ class JointSearch:
     def __init__(self, problem: IrsProblem, context: Context) -> None:
         self._problem = problem
         self._context = context
-        self._scaled, reach = _scaled_surface(problem)
+        self._scaled, reach = scaled_surface(problem)
         self._servable: MaskArray = reach >= ENOUGH_MAGNITUDE
+        self._values = problem.values
         self._random = np.random.default_rng(context.seed).bit_generator.random_raw(1)
         self.iterations = 0
         self.receiver: ComplexArray = np.zeros(problem.antennas, np.complex128)
@@ -73,28 +74,40 @@ class JointSearch:
     def algorithm_2(self) -> tuple[ComplexArray, ComplexArray]:
         """Run Algorithm 2 with every policy, and return the phases and receiver of the best."""
         surface = self._problem.surface
-        most, best = -1, (self.phases, self.receiver)
+        most, best = -1.0, (self.phases, self.receiver)
         for policy in POLICIES.values():
             phases = self._problem.start()
             receiver, _, iterations, _ = joint_pursuit(
-                surface, self._problem.required_gains, DELTA, policy, phases, self._context.stop
+                surface,
+                self._problem.required_gains,
+                self._values,
+                DELTA,
+                policy,
+                phases,
+                self._context.stop,
             )
             self.iterations += iterations
-            served = self._consider(receiver, phases)
-            if served > most:
-                most, best = served, (phases, receiver)
+            worth = self._consider(receiver, phases)
+            if worth > most:
+                most, best = worth, (phases, receiver)
             if self.ended:
                 break
         return best
 
     def improve(self, receiver: ComplexArray, phases: ComplexArray) -> None:
-        """Search for more devices than ``receiver`` serves with these ``phases``."""
+        """Search for more value than ``receiver`` serves with these ``phases``."""
         if self._problem.phase_bits is not None:
             self.grow(receiver, phases)
             return
         receiver, phases = receiver / np.linalg.norm(receiver), phases.copy()
         self.iterations += joint_dual_pursuit(
-            self._scaled, self._servable, receiver, phases, self._random, self._context.stop
+            self._scaled,
+            self._servable,
+            self._values,
+            receiver,
+            phases,
+            self._random,
+            self._context.stop,
         )
         self._consider(receiver, phases)
 
@@ -113,7 +126,7 @@ class JointSearch:
             trial, trial_phases = receiver.copy(), phases.copy()
             self._raise(np.append(members, joining), trial, trial_phases, 1.0, ALTERNATIONS)
             found = self._levels(trial, trial_phases)
-            if np.count_nonzero(found >= ENOUGH_MAGNITUDE) > members.size:
+            if self._worth(found >= ENOUGH_MAGNITUDE) > self._worth(levels >= ENOUGH_MAGNITUDE):
                 receiver, phases, levels, failures = trial, trial_phases, found, 0
             elif batch > 1:
                 batch //= 2
@@ -147,17 +160,20 @@ class JointSearch:
         responses = receiver.conj() @ tuned_channels(self._scaled, phases)
         return np.asarray(np.abs(responses) / np.linalg.norm(receiver))
 
-    def _consider(self, receiver: ComplexArray, phases: ComplexArray) -> int:
-        """Keep this if it serves more than the best so far; return how many it serves."""
+    def _consider(self, receiver: ComplexArray, phases: ComplexArray) -> float:
+        """Keep this if it serves more than the best so far; return the value that it serves."""
         unit = receiver / np.linalg.norm(receiver)
         served = self._problem.tuned(phases).served(unit)
-        count = int(np.count_nonzero(served))
-        if count > np.count_nonzero(self.served):
+        worth = self._worth(served)
+        if worth > self._worth(self.served):
             self.receiver, self.phases, self.served = unit, phases.copy(), served
-        return count
+        return worth
+
+    def _worth(self, devices: MaskArray) -> float:
+        return float(self._values[devices].sum())
 
 
-def _scaled_surface(problem: IrsProblem) -> tuple[Surface, RealArray]:
+def scaled_surface(problem: IrsProblem) -> tuple[Surface, RealArray]:
     """Return the channels relative to each device's need, and the most any phases could reach."""
     reach = np.linalg.norm(problem.direct, axis=0) + np.linalg.norm(
         problem.irs_to_server, axis=0

@@ -3,6 +3,7 @@
 from typing import Any
 
 from app.scheduling import plain
+from app.scheduling.irs.bounding import upper_bound
 from app.scheduling.irs.problem import IrsProblem
 from app.scheduling.kind import Kind
 from app.scheduling.problem import Problem
@@ -49,4 +50,5 @@ SURFACE = Kind(
     schedulers="app.scheduling.irs.schedulers",
     answer=_answer,
     verify=_verify,
+    upper_bound=upper_bound,
 )

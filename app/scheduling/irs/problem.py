@@ -7,6 +7,7 @@ Element m of the surface shifts what it reflects by a phase :math:`\mu_m`, so de
 
 Maximise :math:`|S|` over :math:`\mu`, the receiver :math:`c` and the set :math:`S` subject to
 :math:`|\mu_m| = 1` and :math:`\phi_k^2\|c\|^2 \le \gamma|h_k(\mu)^H c|^2` for all :math:`k \in S`.
+With priorities :math:`v_k`, maximise :math:`\sum_{k\in S} v_k` instead.
 """
 
 from collections.abc import Mapping
@@ -49,6 +50,8 @@ class IrsProblem(AnyProblem):
     initial_phases
         (M,) complex, of unit modulus: where algorithms start; all 1 if None. They are rounded to
         the grid of ``phase_bits`` and normalised to a modulus of exactly one.
+    priorities
+        As for :class:`app.scheduling.problem.Problem`.
 
     Raises
     ------
@@ -66,6 +69,7 @@ class IrsProblem(AnyProblem):
     csi_error: RealArray | float = 0.0
     phase_bits: int | None = None
     initial_phases: ComplexArray | None = None
+    priorities: RealArray | None = None
 
     without_surface: Problem = field(init=False, repr=False)
     """The same round as if there were no surface."""
@@ -126,6 +130,7 @@ class IrsProblem(AnyProblem):
         object.__setattr__(self, "devices_to_irs", to_surface)
         object.__setattr__(self, "weights", without_surface.weights)
         object.__setattr__(self, "csi_error", without_surface.csi_error)
+        object.__setattr__(self, "priorities", without_surface.priorities)
         object.__setattr__(self, "without_surface", without_surface)
         object.__setattr__(self, "errors", without_surface.errors)
         object.__setattr__(self, "uncertain", without_surface.uncertain)
@@ -142,6 +147,7 @@ class IrsProblem(AnyProblem):
                 self.power,
                 self.noise_variance,
                 self.csi_error,
+                self.priorities,
             )
         except InvalidProblemError as error:
             if error.field != "channels":
@@ -174,8 +180,8 @@ class IrsProblem(AnyProblem):
 
     @property
     def why_no_bound(self) -> str | None:
-        """A surface excludes a bound."""
-        return "is not available with a reflecting surface"
+        """Nothing excludes a bound."""
+        return None
 
     @property
     def elements(self) -> int:

@@ -27,7 +27,7 @@ def test_rows_say_how_receiver_and_angles_change_the_responses(seed):
     problem = random_irs_problem(rng, phase_bits=None)
     receiver = unit(iid_channels(rng, problem.antennas, 1)[:, 0])
     phases = problem.grid.random(rng, problem.elements)
-    joint = new_joint(problem.surface)
+    joint = new_joint(problem.surface, problem.values, 1.0)
     move_to(joint, receiver, phases)
     price = 0.3
     linearise(joint, problem.devices, price)
@@ -126,6 +126,7 @@ def search(problem, receiver, phases, stop=None):
     return joint_dual_pursuit(
         problem.surface,
         np.ones(problem.devices, np.bool_),
+        problem.values,
         receiver,
         phases,
         np.array([7], np.uint64),

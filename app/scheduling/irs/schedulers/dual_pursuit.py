@@ -106,5 +106,6 @@ SCHEDULERS = (
         select=select,
         symmetric=False,
         pace="anytime",
+        takes_priorities=True,
     ),
 )

@@ -56,6 +56,7 @@ def select(
     receiver, active, iterations, _ = joint_pursuit(
         problem.surface,
         problem.required_gains,
+        problem.values,
         parameters.delta,
         POLICIES[parameters.phase_update],
         phases,
@@ -78,5 +79,6 @@ SCHEDULERS = (
         parameters=IrsMatchingPursuitParameters,
         select=select,
         pace="anytime",
+        takes_priorities=True,
     ),
 )

@@ -29,6 +29,7 @@ MAX_ALTERNATIONS = 100
 def joint_pursuit(
     surface: Surface,
     required: RealArray,
+    values: RealArray,
     delta: float,
     policy: int,
     phases: ComplexArray,
@@ -40,6 +41,8 @@ def joint_pursuit(
     ----------
     required
         (K,) gain that each device needs.
+    values
+        (K,) positive factors of the weights, one for each device.
     delta
         Subset-cutting parameter δ in (0, 1).
     policy
@@ -49,7 +52,7 @@ def joint_pursuit(
         (M,) the start; replaced by the result.
     stop
         (1,), checked in every iteration: when it becomes true, the receiver and the phases that
-        serve the most devices so far are the result; with nobody if there are none yet.
+        serve the most value so far are the result; with nobody if there are none yet.
 
     Returns
     -------
@@ -61,13 +64,13 @@ def joint_pursuit(
     gram = np.zeros((antennas, antennas), np.complex128)
     work = work_space(antennas)
     weights = np.zeros(devices)
-    new_weights = np.ones(devices)
+    new_weights = values.copy()
     gain = np.empty(devices)
     remaining = np.ones(devices, np.bool_)
     receiver = aligned_sum(rows)
     peak = 0.0
     served = np.zeros(devices, np.bool_)
-    best, best_phases, most = receiver.copy(), phases.copy(), 0
+    best, best_phases, most = receiver.copy(), phases.copy(), 0.0
     count = devices
     iterations = alternations = 0
     while count > 0 and not stop[0]:
@@ -94,17 +97,20 @@ def joint_pursuit(
             return receiver, remaining, iterations, alternations
         remaining[worst] = False
         count -= 1
-        count_served = 0
+        worth = 0.0
         for k in range(devices):
             violated = not is_served(gain[k], required[k])
-            count_served += not violated
-            new_weights[k] = subset_cutting(violated, delta) if remaining[k] else 0.0
-        if count_served > most:
-            most = count_served
+            if not violated:
+                worth += values[k]
+            new_weights[k] = 0.0
+            if remaining[k]:
+                new_weights[k] = values[k] * subset_cutting(violated, delta)
+        if worth > most:
+            most = worth
             best[:], best_phases[:] = receiver, phases
             for k in range(devices):
                 served[k] = is_served(gain[k], required[k])
-    if stop[0] and most > 0:
+    if stop[0] and most > 0.0:
         phases[:] = best_phases
         return best, served, iterations, alternations
     remaining[:] = False

@@ -1,22 +1,23 @@
 r"""The loops of dual pursuit with a surface: add a few devices, then drop those that cost most.
 
 A set of devices is served if rounds of :mod:`.surface.linearised` reach a
-receiver and phases that serve it. Their multipliers say what each device costs.
+receiver and phases that serve it. Their multipliers say what each device costs, in relation to its
+value.
 
 add
     Add devices to those that are served, mostly near misses: an eighth of them at first, then half
     as many after each failure, down to one to three.
 drop
-    Do a few rounds for the set. If not all are served, drop those with the largest multipliers,
-    down to as many devices as the best set has.
+    Do a few rounds for the set. If not all are served, drop those with the largest
+    :math:`\lambda_k\|a_k\|/v_k`, down to the value of the best set.
 
-As many devices with another receiver are also a way forward.
+As much value with another receiver, or a little less, is also a way forward.
 """
 
 import numpy as np
 
 from app.scheduling.kernels.compile import compiled
-from app.scheduling.kernels.dual.descent import BATCH, drop
+from app.scheduling.kernels.dual.descent import BATCH, SIDEWAYS, drop, worth_of
 from app.scheduling.kernels.dual.search import NOISE, SeedArray, uniform
 from app.scheduling.kernels.formulas import ENOUGH_MAGNITUDE
 from app.scheduling.kernels.surface.linearised import (
@@ -30,7 +31,7 @@ from app.scheduling.kernels.surface.phases import Surface
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 NEAR_ROUNDS, ROUNDS = 12, 3
-"""Limits on rounds for a set of at most one device more than the best, and for larger ones."""
+"""Limits on rounds for a set worth at most a mean device more than the best, and for others."""
 
 STEADY = 1e-3
 """A round that raises the level by less than this share has failed."""
@@ -47,20 +48,24 @@ MOST_ADDED = 3
 
 @compiled
 def drop_until_served(
-    joint: Joint, count: int, goal: int, price: float, stop: MaskArray
+    joint: Joint, count: int, goal: float, price: float, stop: MaskArray
 ) -> tuple[bool, int]:
-    """Drop members until all that remain are served, or fewer than ``goal`` remain.
+    """Drop members until all that remain are served, or are worth less than ``goal``.
 
     Returns
     -------
     Whether all that remain are served, and the number of rounds.
     """
+    values, unit = joint.dual.values, joint.dual.unit
     rounds = 0
-    while count >= max(1, goal):
+    while count > 0:
+        worth = worth_of(values, joint.dual.members, count)
+        if worth <= goal - SIDEWAYS * unit:
+            break
         current = price
         best = 0.0
         failures = 0
-        for _ in range(NEAR_ROUNDS if count <= goal + 1 else ROUNDS):
+        for _ in range(NEAR_ROUNDS if worth <= goal + unit else ROUNDS):
             if stop[0]:
                 return False, rounds
             rounds += 1
@@ -77,7 +82,8 @@ def drop_until_served(
         for i in range(count):
             if joint.dual.responses[joint.dual.members[i]] < ENOUGH_MAGNITUDE:
                 unserved += 1
-        count = drop(joint.dual, count, max(1, min(unserved // BATCH, count - goal - 1)))
+        beyond = int((worth - goal) / unit) - 1
+        count = drop(joint.dual, count, max(1, min(unserved // BATCH, beyond)))
     return False, rounds
 
 
@@ -111,12 +117,13 @@ def add_near_misses(
 def joint_dual_pursuit(
     surface: Surface,
     servable: MaskArray,
+    values: RealArray,
     receiver: ComplexArray,
     phases: ComplexArray,
     random: SeedArray,
     stop: MaskArray,
 ) -> int:
-    """Search for the receiver and the phases that serve most devices.
+    """Search for the receiver and the phases that serve the devices of most value.
 
     Parameters
     ----------
@@ -124,6 +131,8 @@ def joint_dual_pursuit(
         With channels scaled by what their devices need.
     servable
         (K,) the devices that some phases could serve.
+    values
+        (K,) what each device counts.
     receiver, phases
         (N,) of unit norm, and (M,): the start, replaced by the best found.
     random
@@ -136,13 +145,19 @@ def joint_dual_pursuit(
     The number of rounds.
     """
     devices = servable.shape[0]
-    joint = new_joint(surface)
+    possible = 0.0
+    count = 0
+    for k in range(devices):
+        if servable[k]:
+            possible += values[k]
+            count += 1
+    unit = possible / max(1, count)
+    joint = new_joint(surface, values, unit)
     best = move_to(joint, receiver, phases)
     price = balance(joint, devices)
-    # Where the next kick begins: as many devices as the best, perhaps others.
+    # Where the next kick begins: about as much value as the best, perhaps others.
     local, local_phases, multipliers = receiver.copy(), phases.copy(), np.zeros(devices)
-    possible = int(np.count_nonzero(servable))
-    batch = (possible - best) // BATCH
+    batch = int((possible - best) / unit) // BATCH if unit > 0.0 else 0
     failures = rounds = 0
     while failures < TRIES and best < possible and not stop[0]:
         move_to(joint, local, local_phases)
@@ -156,7 +171,10 @@ def joint_dual_pursuit(
         local[:] = joint.receiver
         local_phases[:] = joint.phases
         multipliers[:] = joint.dual.multipliers
-        found = int(np.count_nonzero(joint.dual.responses >= ENOUGH_MAGNITUDE))
+        found = 0.0
+        for k in range(devices):
+            if joint.dual.responses[k] >= ENOUGH_MAGNITUDE:
+                found += values[k]
         if found > best:
             best, failures = found, 0
             receiver[:] = local

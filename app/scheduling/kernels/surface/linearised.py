@@ -33,7 +33,7 @@ from app.scheduling.kernels.dual.sweeps import add, sweep
 from app.scheduling.kernels.formulas import ENOUGH_MAGNITUDE
 from app.scheduling.kernels.linalg.eigen import normalise, squared_norm
 from app.scheduling.kernels.surface.phases import Surface, allowed_phase, tuned_channels
-from app.scheduling.types import ComplexArray
+from app.scheduling.types import ComplexArray, RealArray
 
 LONGEST = 0.5
 """Limit on the root mean square of the angles of a round."""
@@ -55,7 +55,7 @@ class Joint(NamedTuple):
 
 
 @compiled
-def new_joint(surface: Surface) -> Joint:
+def new_joint(surface: Surface, values: RealArray, unit: float) -> Joint:
     """Return work space for this surface, with every device a member."""
     antennas, elements = surface.to_server.shape
     devices = surface.direct_real.shape[1]
@@ -69,8 +69,8 @@ def new_joint(surface: Surface) -> Joint:
         np.empty(0, np.int64),
         np.zeros(width, np.complex128),
         np.empty(0, np.complex128),
-        np.ones(devices),
-        1.0,
+        values,
+        unit,
     )
     return Joint(
         surface,
@@ -82,11 +82,11 @@ def new_joint(surface: Surface) -> Joint:
 
 
 @compiled
-def update_responses(joint: Joint) -> int:
-    """Write the channels and |y_k| of all devices; return how many are served."""
+def update_responses(joint: Joint) -> float:
+    """Write the channels and |y_k| of all devices; return the value of those served."""
     antennas, devices = joint.channels.shape
     tuned = tuned_channels(joint.surface, joint.phases)
-    served = 0
+    worth = 0.0
     for k in range(devices):
         total = 0j
         for n in range(antennas):
@@ -94,13 +94,13 @@ def update_responses(joint: Joint) -> int:
             total += joint.receiver[n].conjugate() * tuned[n, k]
         joint.dual.responses[k] = abs(total)
         if joint.dual.responses[k] >= ENOUGH_MAGNITUDE:
-            served += 1
-    return served
+            worth += joint.dual.values[k]
+    return worth
 
 
 @compiled
-def move_to(joint: Joint, receiver: ComplexArray, phases: ComplexArray) -> int:
-    """Go to a unit receiver and phases; return how many devices are served there."""
+def move_to(joint: Joint, receiver: ComplexArray, phases: ComplexArray) -> float:
+    """Go to a unit receiver and phases; return the value of the devices served there."""
     joint.receiver[:] = receiver
     joint.phases[:] = phases
     return update_responses(joint)
