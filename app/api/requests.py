@@ -378,7 +378,6 @@ class IrsScheduleRequest(BoundedRequest):
             devices_to_irs=self.devices_to_irs,
             phase_bits=self.phase_bits,
             initial_phases=self.initial_phases,
-            priorities=self.priorities,
-            **stated,
+            **stated | {"priorities": self.priorities},
         )
         return [self.cell(problem, self.device_ids)]
