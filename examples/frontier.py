@@ -15,6 +15,7 @@ from matplotlib.ticker import MaxNLocator
 
 from airsched_client import Frontier, Schedule, SchedulerClient
 from airsched_client.federated.channels import Network, NetworkParameters
+from airsched_client.federated.palette import color_of
 from lab.service import running_command
 
 
@@ -39,7 +40,14 @@ def main() -> None:
         mark = "  <- auto" if point is best else ""
         print(f"{point.active.size:3d} devices, error {point.computation_error:9.4g}{mark}")
     asked.output.parent.mkdir(parents=True, exist_ok=True)
-    draw(frontier, best, others).savefig(asked.output, dpi=120)
+    antennas, devices = channels.shape
+    figure = draw(frontier, best, others)
+    figure.suptitle(
+        f"One round of the paper's network, K = {devices}, N = {antennas}, σ² = {noise:g}, "
+        f"seed {asked.seed}",
+        fontsize=10,
+    )
+    figure.savefig(asked.output, dpi=120)
     print(f"drew {asked.output}")
 
 
@@ -47,10 +55,11 @@ def draw(frontier: Frontier, best: Schedule | None, others: list[Schedule]) -> F
     """Draw the number of devices over the error."""
     figure = Figure(figsize=(7, 4.2), layout="constrained")
     axes = figure.subplots()
-    _plot(axes, list(frontier), "o-", color="tab:red", label="frontier")
-    _plot(axes, others, "s", ms=4, color="tab:blue", label="matching pursuit, γ = −10…40 dB")
+    _plot(axes, list(frontier), "o-", color=color_of("frontier"), label="frontier")
+    blue = color_of("matching_pursuit")
+    _plot(axes, others, "s", ms=4, color=blue, label="matching pursuit, γ = −10…40 dB")
     if best is not None:
-        _plot(axes, [best], "*", ms=18, color="tab:cyan", mec="black", label="auto")
+        _plot(axes, [best], "*", ms=18, color=color_of("auto"), mec="black", label="auto")
     axes.set(xscale="log", xlabel="computation error E", ylabel="active devices |S|")
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(alpha=0.3)

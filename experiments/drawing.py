@@ -33,10 +33,10 @@ def draw(figure: Figure, measured: Measured, papers: PaperCurves, file: Path) ->
             for series, curve in measured.curves.items()
             if series.color and (not figure.panels or series.setting == panel)
         }
-        _draw_panel(axes, ours, _compared(figure, ours, papers))
+        _draw_panel(axes, ours, _compared(figure, ours, papers), figure.log_y)
         drawn |= {_name(figure, series): series for series in ours}
         axes.set_xlabel(x_label)
-        if x_label == "epoch":
+        if x_label.startswith("epoch"):
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         if figure.log_y:
             axes.set_yscale("log")
@@ -67,14 +67,17 @@ def _compared(
 
 
 def _draw_panel(
-    axes: Axes, ours: Mapping[Series, Curve], papers: Mapping[Series, dict[float, float]]
+    axes: Axes,
+    ours: Mapping[Series, Curve],
+    papers: Mapping[Series, dict[float, float]],
+    log_y: bool,
 ) -> None:
     # Draw as far as was run.
     last = max(x for curve in ours.values() for x in curve)
     for series, curve in ours.items():
         if series in papers:
             _draw_papers(axes, series, {x: y for x, y in papers[series].items() if x <= last})
-        _draw_ours(axes, series, curve)
+        _draw_ours(axes, series, curve, log_y)
 
 
 def _draw_papers(axes: Axes, series: Series, curve: dict[float, float]) -> None:
@@ -92,16 +95,23 @@ def _draw_papers(axes: Axes, series: Series, curve: dict[float, float]) -> None:
     )
 
 
-def _draw_ours(axes: Axes, series: Series, curve: Curve) -> None:
-    """Draw a line; standard errors as bars, or as a shade if there are many points; a band."""
+def _draw_ours(axes: Axes, series: Series, curve: Curve, log_y: bool) -> None:
+    """Draw a line; standard errors as bars, or as a shade if there are many points; a band.
+
+    On a logarithmic axis the standard error is that of the logarithm, so that bars stay positive.
+    """
     xs = np.array(sorted(curve))
     values, errors = np.array([(curve[x].value, curve[x].error) for x in xs.tolist()]).T
+    low, high = values - errors, values + errors
+    if log_y:
+        low, high = values * np.exp(-errors / values), values * np.exp(errors / values)
     # Dual pursuit and dc often coincide: the small one goes in front.
-    front = series.algorithm == "dual_pursuit"
+    front = series.algorithm in ("dual_pursuit", "frontier")
     axes.plot(
         xs,
         values,
         color=series.color,
+        linestyle=series.line,
         linewidth=1.6,
         marker=series.marker,
         markersize=3.5 if front else 5.0,
@@ -109,12 +119,11 @@ def _draw_ours(axes: Axes, series: Series, curve: Curve) -> None:
         zorder=4 if front else 2,
     )
     if xs.size > _MAX_MARKERS:
-        axes.fill_between(
-            xs, values - errors, values + errors, color=series.color, alpha=0.3, linewidth=0
-        )
+        axes.fill_between(xs, low, high, color=series.color, alpha=0.3, linewidth=0)
     else:
+        bars = (values - low, high - values)
         axes.errorbar(
-            xs, values, errors, fmt="none", ecolor=series.color, elinewidth=1.2, capsize=2.5
+            xs, values, bars, fmt="none", ecolor=series.color, elinewidth=1.2, capsize=2.5
         )
     bands = [(x, *band) for x in xs.tolist() if (band := curve[x].band) is not None]
     if bands:
@@ -127,7 +136,15 @@ def _markevery(points: int) -> int:
 
 def _legend(picture: Picture, drawn: Mapping[str, Series], papers: bool) -> None:
     handles = [
-        Line2D([], [], color=series.color, marker=series.marker, markersize=4.5, label=name)
+        Line2D(
+            [],
+            [],
+            color=series.color,
+            linestyle=series.line,
+            marker=series.marker,
+            markersize=4.5,
+            label=name,
+        )
         for name, series in drawn.items()
     ]
     if papers:
@@ -157,7 +174,10 @@ def _caption(picture: Picture, figure: Figure, measured: Measured, width: int) -
     shown = f"{' and '.join(marks)}: ± one standard error" if errors else "standard errors unknown"
     if errors and not figure.log_y:
         shown += f", at most {max(errors):.2g}"
-    text = f"{figure.title}\n{fill(f'{figure.sample(measured)}; {shown}', width)}"
+    # How the learning was set up; of schedules, K, N and γ say all.
+    setting = measured.setting.partition(";")[0] if figure.unit == "seeds" else ""
+    said = "; ".join(part for part in (figure.sample(measured), setting, shown) if part)
+    text = f"{figure.title}\n{fill(said, width)}"
     picture.suptitle(text, fontsize=9, x=0.01, ha="left")
     if smaller := figure.shortfall(measured):
         text = fill(f"Smaller than the paper's run: {smaller}", width)

@@ -1,7 +1,7 @@
 """What a curve shows: an algorithm with all its parameters, and how it looks."""
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from airsched_client.federated.palette import color_of, marker_of
 from app.scheduling import SCHEDULERS, Parameters
@@ -19,8 +19,9 @@ class Series:
         A scheduler of the service, or another policy of the learning loop.
     parameters
         All its parameters; None for a policy that is not a scheduler.
-    color, marker
-        As in matplotlib. A series without a colour appears in the tables only.
+    color, marker, line
+        As in matplotlib. A series without a colour appears in the tables only. Curves of one
+        algorithm have one colour, and differ in the line.
     setting
         What else sets the curve apart, such as ``γ = 5 dB``, or the panel it belongs to.
     """
@@ -30,6 +31,7 @@ class Series:
     color: str | None
     marker: str = "o"
     setting: str = ""
+    line: Literal["-", ":"] = "-"
 
     @property
     def label(self) -> str:
@@ -93,9 +95,14 @@ def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-PERFECT = Series("perfect", None, color_of("perfect"), marker_of("perfect"))
+def policy_series(name: str) -> Series:
+    """Return the series of something that is no scheduler: a policy of the loop, or a rival."""
+    return Series(name, None, color_of(name), marker_of(name))
+
+
+PERFECT = policy_series("perfect")
 """All devices, without noise: the learning loop's reference."""
-AUTO = Series("auto", None, color_of("auto"), marker_of("auto"))
+AUTO = policy_series("auto")
 """The best point of the round's frontier, without a tolerance."""
 OPTIMAL = named("optimal")
 """The proven optimum; a band up to the bound where a proof took too long."""

@@ -12,7 +12,7 @@ from lab import paper
 _CHANNELS: dict[Scale, int] = {"quick": 4000, "paper": 10_000}
 _GAMMAS_DB: dict[Series, float] = {
     MATCHING_PURSUIT.at("γ = 5 dB"): 5.0,
-    replace(MATCHING_PURSUIT, color="tab:orange", marker="o").at("γ = 0 dB"): 0.0,
+    replace(MATCHING_PURSUIT, line=":", marker="o").at("γ = 0 dB"): 0.0,
 }
 
 

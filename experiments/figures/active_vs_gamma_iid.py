@@ -1,5 +1,7 @@
 """Figure 2: the mean number of active devices against γ, iid channels, K = 20, N = 6."""
 
+from dataclasses import replace
+
 from experiments.compare import largest_difference, minus, paired_at
 from experiments.figure import Figure, Measured, PaperCurves, Scale
 from experiments.runner import Runner
@@ -12,11 +14,12 @@ from experiments.series import (
     OPTIMAL,
     SDR,
     SDR_PREFIX,
+    named,
     series,
 )
 from lab import paper
 
-FITTED = series("matching_pursuit", "tab:gray", "p", delta=0.69)
+FITTED = replace(named("matching_pursuit", delta=0.69), line=":", marker="p")
 """The paper gives no δ; this one fits its curve best."""
 SMALL = series("matching_pursuit", None, delta=0.1)
 """The paper advises a "small enough" δ."""

@@ -1,5 +1,7 @@
 """Figure 8: the mean number of active devices against γ, the paper's network, K = 20, N = 6."""
 
+from dataclasses import replace
+
 from experiments.compare import largest_difference, paired_at
 from experiments.figure import Figure, Measured, PaperCurves, Scale
 from experiments.runner import Runner
@@ -11,12 +13,12 @@ from experiments.series import (
     OPTIMAL,
     SDR,
     SDR_PREFIX,
-    series,
+    named,
 )
 from lab import paper
 from lab.paper import SHIFT_DB
 
-SMALL = series("matching_pursuit", "tab:gray", "p", delta=0.1)
+SMALL = replace(named("matching_pursuit", delta=0.1), line=":", marker="p")
 _NETWORKS: Counts = {"quick": {None: 500, OPTIMAL: 100, DC: 100}, "paper": {None: 2000}}
 _SERIES = {
     OPTIMAL: None,

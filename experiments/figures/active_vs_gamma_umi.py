@@ -45,7 +45,7 @@ FIGURE = Figure(
     title="Active devices against the tolerance, 3GPP urban microcell",
     x_label="tolerance γ [dB]",
     y_label="mean number of active devices",
-    size="K = 20, N = 6",
+    size="K = 20, N = 6, P = σ² = 1",
     unit="drops",
     series={DUAL_PURSUIT: None, DC: None, MATCHING_PURSUIT: None},
     pairs=((DUAL_PURSUIT, MATCHING_PURSUIT), (DUAL_PURSUIT, DC)),

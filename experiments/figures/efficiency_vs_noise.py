@@ -19,7 +19,7 @@ from lab.paper import SHIFT_DB
 
 _OWN, _TOLERATED = NOISES
 OWN = MATCHING_PURSUIT.at(_OWN)
-TOLERATED = replace(OWN, color="tab:cyan", marker="v", setting=_TOLERATED)
+TOLERATED = replace(OWN, line=":", marker="v", setting=_TOLERATED)
 _SERIES = {OWN: None, TOLERATED: None}
 
 

@@ -5,13 +5,12 @@ from experiments.figure import Figure, Measured, PaperCurves, Scale
 from experiments.rivals import cost_gsds, measured
 from experiments.runner import Runner
 from experiments.selection import SEED
-from experiments.series import Series
+from experiments.series import policy_series
 
 _DROPS: dict[Scale, int] = {"quick": 20, "paper": 400}
 POWERS_DBM = (-35, -25, -15, -5, 5, 15)
 _EQUAL, _UNEVEN = "equal", "uneven"
-FRONTIER = Series("frontier", None, "tab:red", "o")
-GSDS = Series("gsds", None, "tab:blue", "s")
+FRONTIER, GSDS = policy_series("frontier"), policy_series("gsds")
 _METHODS = {"frontier": FRONTIER, "gsds": GSDS}
 _PAIRS = tuple((GSDS.at(panel), FRONTIER.at(panel)) for panel in (_EQUAL, _UNEVEN))
 

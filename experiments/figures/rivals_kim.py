@@ -5,14 +5,13 @@ from experiments.figure import Figure, Measured, PaperCurves, Scale
 from experiments.rivals import count_kim, measured
 from experiments.runner import Runner
 from experiments.selection import SEED
-from experiments.series import DUAL_PURSUIT, MATCHING_PURSUIT, Series
+from experiments.series import DUAL_PURSUIT, MATCHING_PURSUIT, policy_series
 
 _CHANNELS: dict[Scale, int] = {"quick": 10, "paper": 100}
 _TOLERANCE, _DEVICES = "tolerance", "devices"
 GAMMAS_DB, DEVICES = tuple(range(-12, 21, 4)), (30, 45, 60, 80, 100)
 AT_DEVICES, AT_GAMMA_DB = 60, 4.0
-SUBGRADIENT = Series("mm_subgradient", None, "tab:orange", "v")
-EXACT = Series("mm_exact", None, "tab:brown", "P")
+SUBGRADIENT, EXACT = policy_series("mm_subgradient"), policy_series("mm_exact")
 _METHODS = {each.algorithm: each for each in (DUAL_PURSUIT, SUBGRADIENT, EXACT, MATCHING_PURSUIT)}
 _PAIRS = tuple(
     (DUAL_PURSUIT.at(panel), other.at(panel))

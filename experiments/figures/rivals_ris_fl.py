@@ -5,16 +5,16 @@ from experiments.figure import Figure, Measured, PaperCurves, Scale
 from experiments.rivals import REFINED, TOLERANCES_DB, cost_ris_fl, measured
 from experiments.runner import Runner
 from experiments.selection import SEED
-from experiments.series import Series
+from experiments.series import policy_series
 from lab.rivals.ris_fl import ANTENNAS, DEVICES, ELEMENTS, SNR_DB, THRESHOLD
 
 _DROPS: dict[Scale, int] = {"quick": 2, "paper": 20}
 _REFINED_DROPS: dict[Scale, int] = {"quick": 2, "paper": 5}
 """The first ones of the others; each takes ten times as long."""
 SNRS_DB = (80.0, SNR_DB, 100.0)
-OURS = Series("dual_pursuit", None, "tab:red", "o")
-GIBBS = Series("gibbs_sca", None, "tab:blue", "s")
-CONVERGED = Series("gibbs_sca_refined", None, "tab:cyan", "v")
+OURS, GIBBS, CONVERGED = (
+    policy_series(name) for name in ("dual_pursuit", "gibbs_sca", "gibbs_sca_refined")
+)
 _METHODS = {each.algorithm: each for each in (OURS, GIBBS, CONVERGED)}
 _PAIRS = ((GIBBS, OURS), (CONVERGED, OURS))
 

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from airsched_client.federated.palette import color_of
 from app.scheduling import SCHEDULERS
 from experiments import report
 from experiments.compare import plus_minus
@@ -37,8 +38,15 @@ def test_every_figure_states_its_size(figure):
         assert words in figure.sample(measured)
     titles = [each.title for each in figure.series]
     assert len(set(titles)) == len(titles)
-    drawn = [(each.color, each.setting) for each in figure.series if each.color]
+    drawn = [(each.color, each.line, each.setting) for each in figure.series if each.color]
     assert len(set(drawn)) == len(drawn)
+    for each in figure.series:
+        # One colour per policy, in every figure.
+        assert each.color in (None, color_of(each.name.partition("@")[0]))
+    if figure.unit == "seeds":
+        assert "σ²" in measured.setting or "σ²" in figure.x_label
+        if any(each.algorithm in ("perfect", "auto") for each in figure.series):
+            assert "γ" not in figure.title + figure.sample(measured)
 
 
 def test_the_results_page_is_made_from_the_points(tmp_path):

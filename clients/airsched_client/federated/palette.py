@@ -20,8 +20,17 @@ COLORS = {
     "exhaustive": "tab:brown",
     "all_devices": "tab:gray",
     "digital": "darkgreen",
+    "frontier": "tab:red",
+    "gsds": "sienna",
+    "mm_subgradient": "darkkhaki",
+    "mm_exact": "darkorchid",
+    "gibbs_sca": "steelblue",
+    "gibbs_sca_refined": "navy",
 }
-"""By policy as the loop names it. Only policies that are never in one picture share a colour."""
+"""By policy as the loop names it, and by rival as the experiments do.
+
+Only policies that are never in one picture share a colour.
+"""
 
 OTHERS = ("slateblue", "chocolate", "darkcyan", "crimson", "olivedrab", "indigo", "deeppink")
 """For policies of one's own."""
@@ -37,6 +46,11 @@ MARKERS = {
     "sdr": "D",
     "sdr:reading=prefix": "X",
     "auto": "P",
+    "gsds": "s",
+    "mm_subgradient": "v",
+    "mm_exact": "P",
+    "gibbs_sca": "s",
+    "gibbs_sca_refined": "v",
 }
 
 
