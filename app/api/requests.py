@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields
 from functools import cache, cached_property
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from pydantic import (
@@ -14,10 +14,11 @@ from pydantic import (
     PlainValidator,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
 
 from app.api.algorithms import CHOICES, IRS_CHOICES, AlgorithmChoice, Choices, algorithm_in
-from app.api.cells import CellFields, Positive, number_or_vector, require_no_cell_fields
+from app.api.cells import CellFields, Positive, number_or_vector
 from app.api.errors import invalid
 from app.api.wire import Number, Vector, complex_array
 from app.scheduling import (
@@ -309,7 +310,8 @@ class FrontierRequest(RoundRequest):
     @property
     def answered_devices(self) -> int:
         """How many devices the answer speaks of, at most."""
-        return self.devices * most_points(self.devices, preferring=self.priorities is not None)
+        preferring = self.priorities is not None or bool(self.previous)
+        return self.devices * most_points(self.devices, preferring=preferring)
 
     @field_validator("channels")
     @classmethod
@@ -327,8 +329,14 @@ class FrontierRequest(RoundRequest):
             require_within_batch(info, most_points(devices, preferring=True), "points", devices)
         return priorities
 
+    @model_validator(mode="after")
+    def _bounded_with_previous(self, info: ValidationInfo) -> Self:
+        if self.previous:
+            points = most_points(self.devices, preferring=True)
+            require_within_batch(info, points, "points", self.devices)
+        return self
+
     def _state(self, stated: dict[str, Any]) -> Sequence[AnyProblem]:
-        require_no_cell_fields(self, "/schedule/frontier", "power", "noise_covariance", "excluded")
         problem = Problem(channels=self.channels, **stated | {"priorities": self.priorities})
         return [self.cell(problem, self.device_ids)]
 

@@ -20,6 +20,9 @@ of few but valuable devices are then found by a second search, for :data:`VALUES
 the numbers 2, 3, …; the points of both are held against each other. So for every point that would
 be found without priorities there is one with at least its value at no more error.
 
+If some devices are required, every point has all of them. The search is then for the values that
+any number of others add to theirs, and the first point is that of the required devices alone.
+
 Cost: 7 to 12 times one dual pursuit for K = 20, N = 6 (``python -m experiments.studies frontier``).
 It grows as K times a dual pursuit until K reaches 100; beyond, there is a point for every K/100
 devices. With priorities it is two to three times that
@@ -31,6 +34,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from app.scheduling.cells.cell import Cell
+from app.scheduling.cells.required import least_tolerance
 from app.scheduling.kernels.dual.frontier import frontier_pursuit
 from app.scheduling.plain import answer
 from app.scheduling.problem import LARGEST, AnyProblem, Problem
@@ -39,7 +44,7 @@ from app.scheduling.schedule import Schedule, Stopped
 from app.scheduling.scheduler import DeadlineExceededError, Selection
 from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters
 from app.scheduling.spec import SolveSpec
-from app.scheduling.types import MaskArray, RealArray
+from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray
 
 COUNTS = 100
 """Most numbers of devices that are searched for: beyond so many devices, one for several."""
@@ -51,6 +56,7 @@ _SERVED_AT = 1 + 1e-9
 """A point's tolerance over the least one that serves its devices, for rounding."""
 
 _NOBODY = np.zeros(0, np.bool_)
+_NO_DEVICES = np.zeros(0, np.int64)
 
 _ENTRIES_AFTER_STOP = 1_000_000
 """Channel entries, N·K for each point, that are processed after the deadline."""
@@ -153,8 +159,9 @@ def find_frontier(
         raise TypeError("a frontier is that of a plain problem, found by dual_pursuit")
     stop = np.zeros(1, np.bool_) if stop is None else stop
     given = start_of(stated.to_standard(spec.warm_start))
+    required = stated.to_standard_set(stated.required) if isinstance(stated, Cell) else _NO_DEVICES
     found: list[tuple[float, Point]] = []
-    for values, asked in _searches(problem):
+    for values, asked in _searches(problem, required):
         gammas, receivers, rounds = frontier_pursuit(
             problem.channels,
             problem.weights,
@@ -169,6 +176,8 @@ def find_frontier(
         if stop[0] and not found and not np.isfinite(gammas[0]):
             raise DeadlineExceededError
         stopped: Stopped = "deadline" if stop[0] else "converged"
+        if required.size:
+            gammas, receivers = _with_required_alone(problem, required, gammas, receivers, stop)
         # Of several entries with the same tolerance, the last has the most value.
         entries = np.flatnonzero(
             (gammas * _SERVED_AT <= problem.gamma) & (gammas < np.append(gammas[1:], np.inf))
@@ -180,6 +189,8 @@ def find_frontier(
             gamma = max(float(gammas[entry]) * _SERVED_AT, 1 / LARGEST)
             selection = Selection(receivers[entry], _NOBODY, rounds, stopped)
             gamma, schedule = _answered(problem, gamma, selection, spec, stop)
+            if not np.isin(required, schedule.active).all():
+                continue
             if schedule.active.size >= min_devices and schedule.feasible:
                 point = Point(gamma, stated.restored(schedule, spec.coordination))
                 found.append((problem.worth(schedule.active), point))
@@ -196,16 +207,42 @@ def _unbeaten(found: list[tuple[float, Point]]) -> tuple[Point, ...]:
     return tuple(reversed(kept))
 
 
-def _searches(problem: Problem) -> list[tuple[RealArray, RealArray]]:
+def _searches(problem: Problem, required: IndexArray) -> list[tuple[RealArray, RealArray]]:
     """Return the values (K,) of the devices and those asked (P,), for one search or two."""
     devices, values = problem.devices, problem.values
-    searches = [(np.ones(devices), np.linspace(0.0, devices, most_points(devices) + 1)[1:])]
+    if required.size:
+        least, others = float(values[required].sum()), np.delete(values, required)
+        more = _asked(others) if others.size else others
+        return [(values, least + np.append(0.0, more))]
+    searches = [(np.ones(devices), _asked(np.ones(devices)))]
     if (values != values[0]).any():
-        total = float(values.sum())
-        evenly = np.linspace(0.0, total, VALUES // 2 + 1)[1:]
-        proportionally = np.geomspace(float(values.min()), total, VALUES // 2)
-        searches.append((values, np.union1d(evenly, proportionally)))
+        searches.append((values, _asked(values)))
     return searches
+
+
+def _asked(values: RealArray) -> RealArray:
+    """Return the values (P,) to search for among sets of devices with these values."""
+    total = float(values.sum())
+    if (values == values[0]).all():
+        return np.linspace(0.0, total, most_points(values.size) + 1)[1:]
+    evenly = np.linspace(0.0, total, VALUES // 2 + 1)[1:]
+    proportionally = np.geomspace(float(values.min()), total, VALUES // 2)
+    return np.union1d(evenly, proportionally)
+
+
+def _with_required_alone(
+    problem: Problem,
+    required: IndexArray,
+    gammas: RealArray,
+    receivers: ComplexArray,
+    stop: MaskArray,
+) -> tuple[RealArray, ComplexArray]:
+    """Return the entries, the first with the least error for the required devices alone."""
+    receiver, gamma = least_tolerance(problem, required, stop)
+    if gamma < gammas[0]:
+        gammas, receivers = gammas.copy(), receivers.copy()
+        gammas[0], receivers[0] = gamma, receiver
+    return gammas, receivers
 
 
 def _answered(

@@ -183,3 +183,16 @@ def test_a_required_device_without_a_channel_needs_no_tolerance_that_exists(clie
         found = answer.json() if media_type.endswith("json") else msgpack.unpackb(answer.content)
         assert found["required_missing"] == [6]
         assert found["required_gamma"] is None
+
+
+def test_required_and_previous_devices_on_the_frontier(client):
+    body = {"channels": nested(CHANNELS), "device_ids": IDS}
+    required = {"required": ["device-2", "device-5"]}
+    points = client.post("/schedule/frontier", json=body | required).json()["points"]
+    assert len(points) > 2
+    assert all({2, 5} <= set(point["active"]) for point in points)
+    tight = {"max_error": points[0]["computation_error"] * 0.9}
+    assert client.post("/schedule/frontier", json=body | required | tight).json()["points"] == []
+    sticky = client.post("/schedule/frontier", json=body | {"previous": [0, 1, 7]}).json()["points"]
+    free = client.post("/schedule/frontier", json=body).json()["points"]
+    assert len(sticky) >= len(free)

@@ -154,29 +154,25 @@ def test_priorities_reach_the_frontier(client):
     assert points != post(client, ROUND)["points"]
 
 
+SURFACE = {
+    "direct": nested(CHANNELS),
+    "irs_to_server": nested(np.ones((4, 2))),
+    "devices_to_irs": nested(np.ones((2, 9))),
+}
+
+
 def test_algorithms_say_who_takes_priorities(client):
     listed = client.get("/algorithms").json()["algorithms"]
     for algorithm in listed:
-        if "/schedule" not in algorithm["endpoints"]:
-            assert algorithm["takes_priorities"] == (
-                algorithm["endpoints"] == ["/schedule/wideband"]
-            )
+        if algorithm["endpoints"] == ["/schedule/wideband"]:
+            assert algorithm["takes_priorities"]
             continue
-        body = {**ROUND, "gamma": 1.0, "algorithm": algorithm["name"], "priorities": PRIORITIES}
+        path = algorithm["endpoints"][0]
+        fields = {"gamma": 1.0, "algorithm": algorithm["name"], "priorities": PRIORITIES}
+        body = {**(SURFACE if path == "/schedule/irs" else ROUND), **fields}
         if algorithm["takes_priorities"]:
-            post(client, body, "/schedule")
+            post(client, body, path)
         else:
-            assert refused(client, body, "/schedule")["loc"] == ["priorities"]
+            assert refused(client, body, path)["loc"] == ["priorities"]
     (frontier,) = [one for one in listed if "/schedule/frontier" in one["endpoints"]]
     assert frontier["name"] == "dual_pursuit"
-
-
-def test_a_surface_takes_no_priorities(client):
-    body = {
-        "direct": nested(CHANNELS),
-        "irs_to_server": nested(np.ones((4, 2))),
-        "devices_to_irs": nested(np.ones((2, 9))),
-        "gamma": 1.0,
-        "priorities": PRIORITIES,
-    }
-    assert refused(client, body, "/schedule/irs")["loc"] == ["priorities"]

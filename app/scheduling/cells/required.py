@@ -1,7 +1,6 @@
 """Devices that must take part: a receiver that serves all of them, and the tolerance it takes."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +12,7 @@ from app.scheduling.irs.problem import IrsProblem
 from app.scheduling.polishing import polish
 from app.scheduling.problem import LARGEST, Problem
 from app.scheduling.schedule import Schedule
-from app.scheduling.scheduler import Context, DeadlineExceededError, Selection
+from app.scheduling.scheduler import Context, Selection
 from app.scheduling.spec import SolveSpec
 from app.scheduling.types import ComplexArray, IndexArray, MaskArray
 
@@ -48,11 +47,8 @@ def with_required(
         return given
     if isinstance(problem, IrsProblem):
         problem = replace(problem, initial_phases=given.phases)
-    with suppress(DeadlineExceededError):
-        again = solve(problem, replace(spec, warm_start=served.receiver))
-        if np.isin(required, again.active).all():
-            return again
-    return given
+    again = solve(problem, replace(spec, warm_start=served.receiver))
+    return again if np.isin(required, again.active).all() else given
 
 
 class _Served:
