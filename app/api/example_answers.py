@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from app.api.error_responses import problem
 from app.api.errors import ApiError, Cause
 from app.api.responses import BatchAnswer, FrontierAnswer, IrsScheduleAnswer, ScheduleAnswer
+from app.api.wideband import WidebandAnswer
 
 _MATCHING_PURSUIT = {"name": "matching_pursuit", "delta": 0.55, "search": "backward"}
 _SCHEDULE = {
@@ -66,6 +67,26 @@ ANSWERS: dict[type[BaseModel], dict[str, Any]] = {
                 "stopped": "converged",
             },
         ],
+    },
+    WidebandAnswer: {
+        "feasible": True,
+        "active": [0, 1],
+        "active_ids": ["phone", "car"],
+        "receivers": {
+            "real": [[0.89247, 0.40418], [0.73934, 0.38571]],
+            "imag": [[0.17055, 0.10513], [0.44335, 0.32869]],
+        },
+        "power_factors": [1.1347, 0.73791],
+        "computation_errors": [0.88129, 1.3552],
+        "computation_error": 1.3552,
+        "transmit_scalars": {
+            "real": [[0.999, 0.70711, 0.0], [0.99983, 0.94134, 0.0]],
+            "imag": [[0.0, -0.70711, 0.0], [0.0, -0.33746, 0.0]],
+        },
+        "gamma": 3.1623,
+        "algorithm": {"name": "dual_pursuit", "starts": 5},
+        "iterations": 1,
+        "stopped": "converged",
     },
     FrontierAnswer: {
         "device_ids": None,

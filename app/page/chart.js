@@ -1,7 +1,7 @@
 // Devices against error: the frontier, what each algorithm serves at each tolerance, and where it is now.
 // A click or a drag sets γ.
 
-import { html, set, svg, title } from "./dom.js";
+import { amount, html, set, svg, title } from "./dom.js";
 
 const [TOP, RIGHT, BOTTOM, LEFT] = [20, 14, 42, 34];
 
@@ -32,8 +32,9 @@ export class Chart {
     new ResizeObserver(() => this.#draw()).observe(root);
   }
 
-  /** `frontier`: [[γ in dB, devices], …] or null, `recommended` one of them; `lines`: [{panel, name,
-   * samples: [[γ, devices, whether within γ], …], now: [own error as γ, devices] or null}]. */
+  /** `counted` names what is counted, devices or the sum of their priorities, `most` is that of all of them.
+   * `frontier`: [[γ in dB, count], …] or null, `recommended` one of them; `lines`: [{panel, name,
+   * samples: [[γ, count, whether within γ], …], now: [own error as γ, count] or null}]. */
   show(data) {
     this.#data = data;
     this.#draw();
@@ -42,14 +43,14 @@ export class Chart {
   #draw() {
     const { clientWidth: width, clientHeight: height } = this.#root;
     if (!width || !this.#data) return;
-    const { range: [least, most], gamma, devices, frontier, recommended, lines } = this.#data;
+    const { range: [least, most], gamma, counted, most: all, frontier, recommended, lines } = this.#data;
     const inside = (value) => Math.min(Math.max(value, least), most);
     const x = (value) => LEFT + ((inside(value) - least) / (most - least)) * (width - LEFT - RIGHT);
-    const y = (value) => height - BOTTOM - (value / devices) * (height - TOP - BOTTOM);
+    const y = (value) => height - BOTTOM - (value / all) * (height - TOP - BOTTOM);
     const place = ([at, count]) => `${x(at).toFixed(1)} ${y(count).toFixed(1)}`;
     set(this.#root, { viewBox: `0 0 ${width} ${height}`, "aria-label": this.#words() });
     const drawn = [];
-    for (const count of steps(0, devices)) {
+    for (const count of steps(0, all)) {
       drawn.push(svg("path", { class: "grid", d: `M${LEFT} ${y(count)}H${width - RIGHT}` }));
       drawn.push(svg("text", { class: "tick", x: LEFT - 8, y: y(count) + 4, "text-anchor": "end" }, String(count)));
     }
@@ -57,7 +58,7 @@ export class Chart {
       drawn.push(svg("text", { class: "tick", x: x(value), y: height - BOTTOM + 18, "text-anchor": "middle" }, `${value}`.replace("-", "−")));
     }
     drawn.push(
-      svg("text", { class: "tick", x: 2, y: 10 }, "devices"),
+      svg("text", { class: "tick", x: 2, y: 10 }, counted),
       svg("text", { class: "tick", x: (LEFT + width - RIGHT) / 2, y: height - 4, "text-anchor": "middle" }, "error as tolerance, γ = PE/σ², dB"),
       svg("path", { class: "now", d: `M${x(gamma)} ${TOP - 4}V${height - BOTTOM}` }),
     );
@@ -71,18 +72,18 @@ export class Chart {
     for (const { panel, now } of lines) if (now) drawn.push(marker(panel, x(now[0]), y(now[1]), panel === "first" ? 6 : 4, "dot"));
     this.#root.replaceChildren(...drawn);
     this.#legend.replaceChildren(
-      ...lines.map(({ panel, name, now }) => html("li", { class: panel }, `${title(name)}${now ? `: ${now[1]}` : ""}`)),
+      ...lines.map(({ panel, name, now }) => html("li", { class: panel }, `${title(name)}${now ? `: ${amount(now[1])}` : ""}`)),
     );
   }
 
   #words() {
-    const { gamma, lines, recommended } = this.#data;
+    const { gamma, counted, lines, recommended } = this.#data;
     const told = lines.map(({ name, samples, now }) => {
-      const ends = samples.length ? `, from ${samples[0][1]} at ${samples[0][0]} dB to ${samples.at(-1)[1]} at ${samples.at(-1)[0]} dB` : "";
-      return `${title(name)} ${now ? now[1] : "no answer"}${ends}`;
+      const ends = samples.length ? `, from ${amount(samples[0][1])} at ${samples[0][0]} dB to ${amount(samples.at(-1)[1])} at ${samples.at(-1)[0]} dB` : "";
+      return `${title(name)} ${now ? amount(now[1]) : "no answer"}${ends}`;
     });
-    if (recommended) told.push(`recommended are ${recommended[1]} at ${recommended[0].toFixed(1)} dB`);
-    return `Devices against error. At ${gamma} dB: ${told.join("; ")}.`;
+    if (recommended) told.push(`recommended are ${amount(recommended[1])} at ${recommended[0].toFixed(1)} dB`);
+    return `${title(counted)} against error. At ${gamma} dB: ${told.join("; ")}.`;
   }
 }
 

@@ -34,6 +34,9 @@ export function digits(value) {
   return String(Number(value.toPrecision(3)));
 }
 
+/** A number of devices, or a sum of their priorities. */
+export const amount = (value) => String(Math.round(100 * value) / 100);
+
 /** "matching_pursuit" → "Matching pursuit". */
 export function title(name) {
   const words = name.replaceAll("_", " ").replace(/\birs\b/, "surface");

@@ -3,12 +3,12 @@
 import { Chart } from "./chart.js";
 import { connectControls, showControls, showPicked } from "./controls.js";
 import { copy } from "./copy.js";
-import { find, title } from "./dom.js";
+import { amount, find, title } from "./dom.js";
 import { connectFiles } from "./given.js";
 import { askForKey } from "./key.js";
 import { Panel } from "./panel.js";
 import { Player } from "./play.js";
-import { endpoint, round, toleranceOf } from "./round.js";
+import { endpoint, round, toleranceOf, valueOf } from "./round.js";
 import { save } from "./save.js";
 import { insist } from "./service.js";
 import { read, within, written } from "./state.js";
@@ -143,26 +143,27 @@ function drawTradeoff(newFound) {
     return {
       panel,
       name: state[panel],
-      samples: samples.map(([gamma, { active, feasible }]) => [gamma, active.length, feasible || !active.length]),
-      now: answer && [Number.isFinite(own) ? own : state.gamma, answer.active.length],
+      samples: samples.map(([gamma, { active, feasible }]) => [gamma, valueOf(current, active), feasible || !active.length]),
+      now: answer && [Number.isFinite(own) ? own : state.gamma, valueOf(current, answer.active)],
     };
   });
-  const points = found?.frontier?.points.map(({ gamma, active }) => [decibels(gamma), active.length]) ?? null;
+  const points = found?.frontier?.points.map(({ gamma, active }) => [decibels(gamma), valueOf(current, active)]) ?? null;
   const recommended = points?.[found.frontier.recommended] ?? null;
   const none = current.surface || current.band ? "no frontier" : "–";
-  find("#recommended").textContent = recommended ? `${recommended[1]} at ${recommended[0].toFixed(1)} dB`.replace("-", "−") : none;
+  find("#recommended").textContent = recommended ? `${amount(recommended[1])} at ${recommended[0].toFixed(1)} dB`.replace("-", "−") : none;
   find("#take").disabled = !recommended;
-  const { gamma } = state;
-  chart.show({ range: current.range, gamma, devices: current.positions.length, frontier: points, recommended, lines });
+  const [counted, everyone] = [current.fields.priorities ? "sum of priorities" : "devices", current.positions.map((_, device) => device)];
+  chart.show({ range: current.range, gamma: state.gamma, counted, most: valueOf(current, everyone), frontier: points, recommended, lines });
 }
 
 /** The points of the chart as rows, for a file. */
 function curveTable() {
-  const rows = [["curve", "gamma_db", "devices", "within_tolerance"]];
-  for (const { gamma, active } of found?.frontier?.points ?? []) rows.push(["frontier", 10 * Math.log10(gamma), active.length, true]);
+  const rows = [["curve", "gamma_db", "devices", "within_tolerance", ...(current.fields.priorities ? ["sum_of_priorities"] : [])]];
+  const value = (active) => (current.fields.priorities ? [valueOf(current, active)] : []);
+  for (const { gamma, active } of found?.frontier?.points ?? []) rows.push(["frontier", 10 * Math.log10(gamma), active.length, true, ...value(active)]);
   for (const { algorithm } of Object.values(panels)) {
     for (const [gamma, { active, feasible }] of found?.samples.get(JSON.stringify(algorithm)) ?? []) {
-      rows.push([title(algorithm.name), gamma, active.length, feasible]);
+      rows.push([title(algorithm.name), gamma, active.length, feasible, ...value(active)]);
     }
   }
   return rows;

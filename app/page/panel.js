@@ -2,9 +2,9 @@
 
 import { Cell } from "./cell.js";
 import { copyable } from "./copy.js";
-import { digits, find, html, title } from "./dom.js";
+import { amount, digits, find, html, title } from "./dom.js";
 import { parameterFields } from "./parameters.js";
-import { errorOf, gammaOf, request } from "./round.js";
+import { errorOf, gammaOf, request, valueOf } from "./round.js";
 import { insist, newest } from "./service.js";
 import { verdict } from "./verdict.js";
 
@@ -125,12 +125,13 @@ export class Panel {
   bound(proven) {
     if (!proven || !this.answer) return this.#read("bound", "");
     const { upper_bound: most, optimal } = proven;
-    const count = this.answer.active.length;
-    const words = !this.answer.feasible && count ? `At most ${most} within the tolerance.`
-      : count === most ? "Proven: no receiver serves more."
-      : optimal ? `Proven: ${most} could be served.`
-      : `${count}, at most ${most}, not proven.`;
-    this.#read("bound", words);
+    const reached = valueOf(this.#round, this.answer.active);
+    const of = this.#round.fields.priorities ? "In priorities: " : "";
+    const words = !this.answer.feasible && reached ? `at most ${amount(most)} within the tolerance.`
+      : reached >= most * (1 - 1e-9) ? "proven: no receiver serves more."
+      : optimal ? `proven: ${amount(most)} could be served${of && `, this is ${amount(reached)}`}.`
+      : `${amount(reached)}, at most ${amount(most)}, not proven.`;
+    this.#read("bound", of + (of ? words : words[0].toUpperCase() + words.slice(1)));
   }
 
   mark(device) {
@@ -156,7 +157,9 @@ export class Panel {
     this.#cell.show(round, this.#verdict);
     const { active, feasible, stopped } = answer;
     this.#read("active", active.length);
-    this.#read("of", `of ${round.positions.length} devices`);
+    const everyone = round.positions.map((_, device) => device);
+    const value = round.fields.priorities ? `, ${amount(valueOf(round, active))} of ${amount(valueOf(round, everyone))} in priorities` : "";
+    this.#read("of", `of ${round.positions.length} devices${value}`);
     this.#read("error", digits(answer.computation_error));
     this.#read("limit", `tolerated ${digits(errorOf(gammaOf(round.state), round))}`);
     this.#read("power", digits(answer.power_factor ?? answer.power_factors?.[round.state.round]));

@@ -109,6 +109,11 @@ export function needs({ state, positions, fields: { weights, power = 1, csi_erro
   });
 }
 
+/** Return what is maximised, of these devices: how many they are, or the sum of their priorities. */
+export function valueOf({ fields: { priorities } }, devices) {
+  return priorities ? devices.reduce((sum, device) => sum + priorities[device], 0) : devices.length;
+}
+
 /** Return the endpoint that schedules a round. */
 export const endpoint = ({ band, surface }) => (band ? "/schedule/wideband" : surface ? "/schedule/irs" : "/schedule");
 

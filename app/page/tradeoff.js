@@ -92,9 +92,9 @@ function grid([least, most], parts) {
   return Array.from({ length: parts + 1 }, (_, k) => Math.round(10 * (least + ((most - least) * k) / parts)) / 10);
 }
 
-/** Find how many devices any receiver can serve at most; it counts devices, so not with priorities. */
+/** Find how many devices, or with priorities what sum of them, any receiver can serve at most; that of a band counts devices. */
 async function bound(round, found, panels, signal) {
-  if (round.surface || round.fields.priorities || !panels.length) return;
+  if (round.surface || !panels.length) return;
   const proven = panels.map(({ answer }) => answer).find((answer) => answer.upper_bound !== undefined);
   if (proven) found.bound = proven;
   else if (!round.band) {

@@ -9,9 +9,12 @@ from tests.browser.visits import unpacked
 
 
 def optimal(visit):
-    """Return the last schedule that was asked for, solved by the algorithm that proves."""
+    """Return the first schedule that was asked for, solved by the algorithm that proves.
+
+    Later ones may be samples at other tolerances.
+    """
     asked = [sent for sent in visit.requests if sent.url.endswith("/schedule")]
-    body = {**asked[-1].post_data_json, "algorithm": "optimal", "deadline_ms": 20_000}
+    body = {**asked[0].post_data_json, "algorithm": "optimal", "deadline_ms": 20_000}
     return httpx.post(f"{visit.url}/schedule", json=body, timeout=30).json()
 
 
@@ -80,6 +83,25 @@ def test_everyone_is_faint_where_the_tolerance_is_missed(visit):
     assert len(set(samples)) == 2
 
 
+def test_an_algorithm_for_fewer_devices_is_disabled_and_says_why(visit):
+    def limit(route):
+        answer = route.fetch().json()
+        for each in answer["algorithms"]:
+            if each["name"] == "dc":
+                each["max_devices"] = 12
+        route.fulfill(json=answer)
+
+    visit.page.route("**/algorithms", limit)
+    page = visit.open("second=&devices=12")
+    unsuited = page.locator("#algorithm-first option[value=dc]")
+    expect(unsuited).to_be_enabled()
+    page.locator("#devices").press("ArrowRight")
+    visit.answered()
+    expect(unsuited).to_be_disabled()
+    expect(unsuited).to_have_text("DC (at most 12 devices)")
+    expect(page.locator("#algorithm-first option[value=matching_pursuit]")).to_be_enabled()
+
+
 def test_weights_and_priorities_are_sizes_and_reach_the_service(visit):
     page = visit.open("second=&devices=13")
     visit.device(4).focus()
@@ -104,9 +126,22 @@ def test_weights_and_priorities_are_sizes_and_reach_the_service(visit):
     energies = (np.abs(unpacked(body["channels"])) ** 2).sum(axis=0)
     alone = energies * 10 ** (body["gamma_db"] / 10) >= np.array(body["weights"]) ** 2
     assert visit.devices("never") == np.flatnonzero(~alone).tolist()
+    # The chart and the bound count what is maximised.
+    priorities = np.array(body["priorities"])
+    expect(page.locator("#curve")).to_contain_text("sum of priorities")
+    reached = priorities[answer["active"]].sum()
+    expect(page.locator("#legend li.first")).to_have_text(f"Matching pursuit: {reached}")
+    assert visit.reading("of") == f"of 13 devices, {reached} of 17 in priorities"
+    proof = httpx.post(f"{visit.url}/schedule", json={**body, "algorithm": "optimal"}).json()
+    most = priorities[proof["active"]].sum()
+    assert proof["optimal"]
+    assert most > reached
+    words = f"In priorities: proven: {most} could be served, this is {reached}."
+    expect(page.locator("[data-reading=bound]")).to_have_text(words)
     page.locator("#equal").click()
     visit.answered()
     expect(page.locator("#equal")).to_be_hidden()
+    expect(page.locator("#curve")).not_to_contain_text("sum of priorities")
 
 
 def test_a_trace_is_played_round_by_round(visit, tmp_path):
