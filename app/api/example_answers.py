@@ -93,6 +93,19 @@ ANSWERS: dict[type[BaseModel], dict[str, Any]] = {
         "points": [
             {
                 "feasible": True,
+                "active": [1],
+                "active_ids": None,
+                "receiver": {"real": [0.14003, 0.70014], "imag": [0.70014, 0.0]},
+                "power_factor": 2.04,
+                "computation_error": 0.4902,
+                "transmit_scalars": {"real": [0.0, 1.0, 0.0], "imag": [0.0, 0.0, 0.0]},
+                "gamma": 0.4902,
+                "algorithm": {"name": "dual_pursuit", "starts": 5},
+                "iterations": 376,
+                "stopped": "converged",
+            },
+            {
+                "feasible": True,
                 "active": [0, 1],
                 "active_ids": None,
                 "receiver": {"real": [0.86525, 0.40532], "imag": [-0.27692, -0.10179]},
@@ -104,7 +117,7 @@ ANSWERS: dict[type[BaseModel], dict[str, Any]] = {
                 },
                 "gamma": 0.8801,
                 "algorithm": {"name": "dual_pursuit", "starts": 5},
-                "iterations": 762,
+                "iterations": 376,
                 "stopped": "converged",
             },
             {
@@ -120,12 +133,12 @@ ANSWERS: dict[type[BaseModel], dict[str, Any]] = {
                 },
                 "gamma": 3.7037,
                 "algorithm": {"name": "dual_pursuit", "starts": 5},
-                "iterations": 762,
+                "iterations": 376,
                 "stopped": "converged",
             },
         ],
         "stopped": "converged",
-        "recommended": 1,
+        "recommended": 2,
     },
 }
 """By model of the answer."""
