@@ -12,7 +12,7 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import AsyncGenerator, Callable, Collection, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from functools import partial
 from multiprocessing.connection import Connection
@@ -172,9 +172,9 @@ class Readiness:
         if not self._ready:
             raise NotReadyError(f"The kernels and solvers are being prepared, {DEFAULT} first")
 
-    def require_compiled(self, names: Collection[str]) -> None:
-        """Raise :class:`CompilingError` if a part of the kernels with one of these names is not."""
-        if self._waiting and (wanted := sorted(self._waiting.intersection(names))):
+    def require_compiled(self, spec: SolveSpec, *others: str) -> None:
+        """Raise :class:`CompilingError` if a part that ``spec`` needs, or another, is not."""
+        if self._waiting and (wanted := sorted(self._waiting & {*required_parts(spec), *others})):
             done = len(PARTS) - len(self._waiting)
             raise CompilingError(
                 f"{' and '.join(wanted)}: not compiled yet, which happens once on a machine "

@@ -17,6 +17,7 @@ import pytest
 from app import warmup
 from app.api.examples import EXAMPLES
 from app.api.routes import REQUESTS
+from app.scheduling import SCHEDULERS, SolveSpec
 from app.scheduling.kernels.compile import CACHE, lock_path
 from app.settings import Settings
 from app.warmup import DEFAULT, FIRST, PARTS, STAMP, Readiness
@@ -100,7 +101,8 @@ async def test_a_failed_start_is_tried_again(monkeypatch, caplog):
     readiness = Readiness(start_solvers)
     await readiness.run()
     readiness.require_ready()
-    readiness.require_compiled(PARTS)
+    scheduler = SCHEDULERS[warmup.DEFAULT]
+    readiness.require_compiled(SolveSpec(scheduler, scheduler.parameters()), *PARTS)
     assert caplog.text.count("OSError: no memory") == 2
 
 

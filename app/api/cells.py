@@ -1,7 +1,6 @@
 """What a request states about the cell: power limits, noise, and who must or must not take part."""
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
@@ -62,7 +61,7 @@ class CellFields(BaseModel):
         "most of them is preferred. Not together with priorities.",
     )
 
-    @cached_property
+    @property
     def reference_power(self) -> float:
         """P: the largest power limit."""
         if self.power == []:
@@ -70,7 +69,7 @@ class CellFields(BaseModel):
             raise invalid([{"loc": ["power"], "msg": message}])
         return float(max(self.power) if isinstance(self.power, list) else self.power)
 
-    @cached_property
+    @property
     def reference_noise(self) -> float:
         """σ²: the noise variance, on average over the antennas."""
         if self.noise_covariance is None:

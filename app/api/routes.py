@@ -1,10 +1,11 @@
 """Every route of the service, but those of the page and of Swagger UI (:mod:`.page`)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from app.api import openapi
@@ -41,12 +42,26 @@ PROBES = frozenset({"/health/live", "/health/ready", "/metrics"})
 REQUESTS: dict[str, type[RoundRequest]] = {}
 """What the scheduling routes take, by path."""
 
+
+class _PlainRoute(APIRoute):
+    """A path operation that takes the request and returns the response: nothing to solve or check.
+
+    FastAPI would look for parameters in the query, the headers and the cookies of every request.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the operation itself."""
+        return self.endpoint  # type: ignore[no-any-return]
+
+
 _router = APIRouter()
+_plain_router = APIRouter(route_class=_PlainRoute)
 
 
 def install(app: FastAPI, settings: Settings) -> None:
     """Add the routes to ``app``, unless the settings switch them off."""
     # Not included as a router, which newer FastAPI versions do not list route by route.
+    app.routes.extend(_plain_router.routes)
     app.routes.extend(_router.routes)
     if settings.metrics:
         app.get(
@@ -64,7 +79,7 @@ def _schedules(
 ) -> Callable[[Any], Any]:
     """Return the decorator of a scheduling route, with the models of its body and its answer."""
     REQUESTS[path] = request
-    return _router.post(
+    return _plain_router.post(
         path,
         summary=summary,
         openapi_extra=openapi.body(request),

@@ -21,7 +21,7 @@ from app.api.wire import answer_type, encode
 from app.deadline import Deadline
 from app.scheduling import Frontier, Schedule
 from app.service import Service
-from app.warmup import FRONTIER, required_parts
+from app.warmup import FRONTIER
 
 LARGE_DEVICES = 2048
 """Answers about more devices than this, over all rounds, are encoded in a thread."""
@@ -91,16 +91,15 @@ async def find_schedules(
 ) -> Sequence[Schedule]:
     """Return the schedule of every round of a request."""
     spec = request.specification()
-    service.readiness.require_compiled(required_parts(spec))
+    service.readiness.require_compiled(spec)
     return await service.executor.solve(request.problems, spec, deadline)
 
 
 async def find_frontier(request: FrontierRequest, service: Service, deadline: Deadline) -> Frontier:
     """Return the schedules of one round at every tolerance."""
-    service.readiness.require_compiled({FRONTIER})
-    return await service.executor.frontier(
-        request.problems[0], request.specification(), request.min_devices, deadline
-    )
+    spec = request.specification()
+    service.readiness.require_compiled(spec, FRONTIER)
+    return await service.executor.frontier(request.problems[0], spec, request.min_devices, deadline)
 
 
 def _decoded(body: Body, media_type: str, model: type[Model], service: Service) -> Model:

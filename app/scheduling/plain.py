@@ -33,7 +33,7 @@ def answer(problem: Problem, selection: Selection, spec: SolveSpec, stop: MaskAr
         selection.stopped,
         selection.phases,
         selection.upper_bound,
-        worth=problem.as_answered(problem.worth(indices)),
+        worth=None if problem.priorities is None else problem.as_answered(problem.worth(indices)),
         nominal_error=nominal if problem.uncertain else None,
     )
     if indices.size == 0:
