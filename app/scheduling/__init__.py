@@ -1,9 +1,10 @@
 """The pure core: a problem goes in, a verified schedule comes out. It knows nothing of the web."""
 
+from app.scheduling.any_problem import AnyProblem, InvalidProblemError
 from app.scheduling.frontier import Frontier, find_frontier
 from app.scheduling.irs.problem import IrsProblem
 from app.scheduling.kind import Kind
-from app.scheduling.problem import AnyProblem, InvalidProblemError, Problem
+from app.scheduling.problem import Problem
 from app.scheduling.registry import (
     IRS_SCHEDULERS,
     KINDS,

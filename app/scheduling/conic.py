@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from app.scheduling.problem import InvalidProblemError
+from app.scheduling.any_problem import InvalidProblemError
 from app.scheduling.types import ComplexArray, RealArray
 
 MAX_COEFFICIENTS = 200_000

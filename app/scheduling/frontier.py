@@ -34,11 +34,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from app.scheduling.any_problem import AnyProblem
 from app.scheduling.cells.cell import Cell
 from app.scheduling.cells.required import least_tolerance
 from app.scheduling.kernels.dual.frontier import frontier_pursuit
 from app.scheduling.plain import answer
-from app.scheduling.problem import LARGEST, AnyProblem, Problem
+from app.scheduling.problem import LARGEST, Problem
 from app.scheduling.pursuit import seed_of, start_of
 from app.scheduling.schedule import Schedule, Stopped
 from app.scheduling.scheduler import DeadlineExceededError, Selection

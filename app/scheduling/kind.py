@@ -1,14 +1,14 @@
 """The definition of a kind of problem: its algorithms, and how a selection becomes an answer.
 
-To add a kind, add a package with a problem (:class:`app.scheduling.problem.AnyProblem`), a ``Kind``
-and a folder of schedulers, and name the kind in :mod:`app.scheduling.registry`.
+To add a kind, add a package with a problem (:class:`app.scheduling.any_problem.AnyProblem`), a
+``Kind`` and a folder of schedulers, and name the kind in :mod:`app.scheduling.registry`.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from app.scheduling.problem import AnyProblem
+from app.scheduling.any_problem import AnyProblem
 from app.scheduling.schedule import Schedule
 from app.scheduling.scheduler import Selection
 from app.scheduling.spec import SolveSpec

@@ -9,10 +9,10 @@ from importlib import import_module
 from pkgutil import iter_modules
 from types import MappingProxyType, ModuleType
 
+from app.scheduling.any_problem import AnyProblem
 from app.scheduling.irs.kind import SURFACE
 from app.scheduling.kind import Kind
 from app.scheduling.plain import PLAIN
-from app.scheduling.problem import AnyProblem
 from app.scheduling.scheduler import Scheduler
 from app.scheduling.wideband.kind import BAND
 

@@ -20,7 +20,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.scheduling.problem import AnyProblem
+from app.scheduling.any_problem import AnyProblem
 from app.scheduling.registry import kind_of
 from app.scheduling.schedule import Schedule
 from app.scheduling.scheduler import Context, DeadlineExceededError, Selection

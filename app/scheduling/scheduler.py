@@ -19,7 +19,7 @@ from typing import (
 import numpy as np
 from annotated_types import Ge, GroupedMetadata, Gt, Le, Lt
 
-from app.scheduling.problem import AnyProblem, InvalidProblemError
+from app.scheduling.any_problem import AnyProblem, InvalidProblemError
 from app.scheduling.schedule import Stopped
 from app.scheduling.types import ComplexArray, MaskArray
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from app.scheduling.problem import AnyProblem
+from app.scheduling.any_problem import AnyProblem
 from app.scheduling.registry import kind_of, schedulers_of
 from app.scheduling.robust import solve_robust
 from app.scheduling.schedule import Schedule

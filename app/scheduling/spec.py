@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.scheduling.problem import LARGEST, AnyProblem, InvalidProblemError, Rebuilt, frozen
+from app.scheduling.any_problem import AnyProblem, InvalidProblemError, Rebuilt
+from app.scheduling.problem import LARGEST, frozen
 from app.scheduling.schedule import Method
 from app.scheduling.scheduler import Parameters, Scheduler
 from app.scheduling.types import ComplexArray

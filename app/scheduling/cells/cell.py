@@ -20,11 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from app.scheduling.any_problem import AnyProblem, InvalidProblemError
 from app.scheduling.cells.required import with_required
 from app.scheduling.cells.transform import Transform, span, whitening
 from app.scheduling.cells.verification import verify_in_cell
 from app.scheduling.irs.problem import IrsProblem
-from app.scheduling.problem import MAX_PRIORITY, AnyProblem, InvalidProblemError, Problem
+from app.scheduling.problem import MAX_PRIORITY, Problem
 from app.scheduling.schedule import Method, Schedule
 from app.scheduling.types import ComplexArray, IndexArray, RealArray
 from app.scheduling.verification import VerificationError
@@ -104,6 +105,10 @@ class Cell(AnyProblem):
     def standard(self) -> Problem | IrsProblem:
         """The problem that algorithms solve."""
         return self.reduced
+
+    def exact(self, budget: float) -> AnyProblem:
+        """Return the standard problem as if the channel estimates were right."""
+        return self.standard.exact(budget)
 
     @property
     def sizes(self) -> Mapping[str, int]:

@@ -23,7 +23,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from app.scheduling.problem import InvalidProblemError, frozen
+from app.scheduling.any_problem import InvalidProblemError
+from app.scheduling.problem import frozen
 from app.scheduling.types import ComplexArray, IndexArray, RealArray
 
 Values = TypeVar("Values", ComplexArray, RealArray)

@@ -16,10 +16,11 @@ from functools import cached_property
 
 import numpy as np
 
+from app.scheduling.any_problem import AnyProblem, InvalidProblemError
 from app.scheduling.irs.phases import PhaseGrid
 from app.scheduling.kernels.formulas import RESOLUTION
 from app.scheduling.kernels.surface.phases import Surface, tuned_channels
-from app.scheduling.problem import LARGEST, AnyProblem, InvalidProblemError, Problem, frozen
+from app.scheduling.problem import LARGEST, Problem, frozen
 from app.scheduling.types import ComplexArray, IndexArray, RealArray
 
 MAX_PHASE_BITS = 16

@@ -28,8 +28,9 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Interval
 
+from app.scheduling.any_problem import InvalidProblemError
 from app.scheduling.lifted import MAX_DEVICES
-from app.scheduling.problem import InvalidProblemError, Problem
+from app.scheduling.problem import Problem
 from app.scheduling.scheduler import (
     Context,
     InvalidParameterError,

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from app.scheduling.any_problem import InvalidProblemError
 from app.scheduling.cells.cell import device_values
 from app.scheduling.cells.required import least_tolerance
-from app.scheduling.problem import InvalidProblemError
 from app.scheduling.scheduler import Context, Selection
 from app.scheduling.spec import SolveSpec
 from app.scheduling.types import IndexArray, MaskArray

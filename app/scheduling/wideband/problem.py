@@ -21,14 +21,9 @@ from typing import Literal
 
 import numpy as np
 
+from app.scheduling.any_problem import AnyProblem, InvalidProblemError
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE
-from app.scheduling.problem import (
-    AnyProblem,
-    InvalidProblemError,
-    Problem,
-    alone_gains,
-    frozen,
-)
+from app.scheduling.problem import Problem, alone_gains, frozen
 from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray
 
 Criterion = Literal["mean", "each"]
