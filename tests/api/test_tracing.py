@@ -64,5 +64,5 @@ def test_a_request_is_a_span_of_the_callers_trace(collector):
 
 def test_without_opentelemetry_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "opentelemetry.instrumentation.asgi", None)
-    with pytest.raises(RuntimeError, match=r"airsched\[tracing\]"):
+    with pytest.raises(RuntimeError, match=r"pip install .*\[tracing\]"):
         create_app(Settings(tracing=True))
