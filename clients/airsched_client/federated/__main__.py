@@ -31,6 +31,12 @@ except ImportError as error:
 
 _EVERY = "every"
 
+_OF_NETWORK = (
+    *("devices", "antennas", "elements", "csi_error", "subcarriers", "taps"),
+    *("power_spread_db", "interference_db", "interference_azimuth"),
+)
+"""The options that are parameters of the network."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
@@ -157,7 +163,7 @@ def _experiment(
 
 def _network(options: argparse.Namespace) -> NetworkParameters:
     """Return the network; K and N are as options, or else those of the trace."""
-    names = ("elements", "csi_error", "subcarriers", "taps")
+    names = [name for name in _OF_NETWORK if name not in ("devices", "antennas")]
     chosen = {name: getattr(options, name) for name in names}
     trace = None if options.channels is None else Trace.open(options.channels)
     if trace is not None:
@@ -174,12 +180,11 @@ def _network(options: argparse.Namespace) -> NetworkParameters:
 def _options_of(begun: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that began an experiment."""
     network, partition = begun["network"], begun["partition"]
-    of_network = ("devices", "antennas", "elements", "csi_error", "subcarriers", "taps")
     same = ["task", "policies", "seeds", "rounds", "coherence", "power", "noise_variance"]
     same += ["coordination", "polish", "samples", "epochs"]
     return {
         **{name: begun[name] for name in same},
-        **{name: network[name] for name in of_network},
+        **{name: network[name] for name in _OF_NETWORK if name in network},
         **{name: begun[name] and Path(begun[name]) for name in ("channels", "data")},
         "gamma_db": begun["gammas_db"],
         "label_concentration": partition["label_concentration"],
@@ -230,6 +235,23 @@ def _parser() -> argparse.ArgumentParser:
     add("--subcarriers", type=int, default=network.subcarriers, help="F of a band")
     add("--taps", type=int, default=network.taps, help="paths of a device's signal, over a band")
     add("--power", type=float, default=usual.power, help="P")
+    add(
+        "--power-spread-db",
+        type=float,
+        default=network.power_spread_db,
+        help="devices' power limits lie up to so many dB below P",
+    )
+    add(
+        "--interference-db",
+        type=float,
+        help="power of a neighbouring cell at an antenna, over the noise; None for no such cell",
+    )
+    add(
+        "--interference-azimuth",
+        type=float,
+        default=network.interference_azimuth,
+        help="its direction in degrees",
+    )
     add("--noise-variance", type=float, default=usual.noise_variance, help="σ²")
     add("--csi-error", type=float, default=network.csi_error, help="bound on ‖h_k − ĥ_k‖")
     add(

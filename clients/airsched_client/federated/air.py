@@ -2,7 +2,7 @@
 
 In symbol d the devices in S send ψ_k θ_{k,d}, and the server receives
 
-    y_d = Σ_{k∈S} h_k ψ_k θ_{k,d} + ξ_d,   ξ_d ~ CN(0, σ² I_N)
+    y_d = Σ_{k∈S} h_k ψ_k θ_{k,d} + ξ_d,   ξ_d ~ CN(0, R),   R = σ² I_N without interference
     θ̂_d = cᴴ y_d / √η   →   Σ_{k∈S} φ_k θ_{k,d},   with E|θ̂_d − Σ φ_k θ_{k,d}|² = E
 
 E is the service's ``computation_error``. The entries are real, so only the real part of θ̂_d is
@@ -116,6 +116,7 @@ def aggregate(
     *,
     options: AirOptions | None = None,
     amplitudes: Real | None = None,
+    interference: Complex | None = None,
 ) -> Aggregate:
     """Send the updates of the active devices over the air and estimate their weighted mean.
 
@@ -134,6 +135,8 @@ def aggregate(
         σ².
     amplitudes
         (K,) from :meth:`AirOptions.amplitudes`; all 1 if None.
+    interference
+        (N, N), (R − σ²I)/σ²; None if there is none.
     """
     if schedule.receiver is None or schedule.power_factor is None:
         raise ValueError("nobody is active in this schedule: there is nothing to receive")
@@ -157,11 +160,14 @@ def aggregate(
     assert wanted is not None
     scale = float(np.sqrt(largest)) or 1.0
     deviation = scale * np.sqrt(noise_variance / 2 / schedule.power_factor)
+    listening = schedule.receiver.conj()
+    if interference is not None:
+        listening = listening @ np.linalg.cholesky(np.eye(listening.size) + interference)
     # In blocks: the antennas together receive far more numbers than the model has parameters.
     for first in range(0, total.size, _BLOCK):
         block = slice(first, min(first + _BLOCK, total.size))
         noise = rng.standard_normal((2, channels.shape[0], block.stop - first))
-        total[block] += deviation * (schedule.receiver.conj() @ (noise[0] + 1j * noise[1]))
+        total[block] += deviation * (listening @ (noise[0] + 1j * noise[1]))
     wanted -= total
     error = float(np.vdot(wanted, wanted).real) / total.size / scale**2
     estimate = _from_pairs(total, size) if options.quadratures else total.real
@@ -220,22 +226,27 @@ def aggregate_band(
 
 def digital(
     channels: Complex,
-    power: float,
+    power: float | Real,
     noise_variance: float,
     weights: Real,
     updates: Iterable[Real],
     bits: int,
+    interference: Complex | None = None,
 ) -> Aggregate:
     """Receive every device's update in a slot of its own, without noise but rounded.
 
     Device k rounds its entries to 2^bits levels between ± its largest one, and sends them at the
-    capacity of its channel, log2(1 + P‖h_k‖²/σ²) bits per channel use. A device without a channel
-    sends nothing and is not in the mean.
+    capacity of its channel, log2(1 + P_k h_kᴴR⁻¹h_k) bits per channel use. A device without a
+    channel sends nothing and is not in the mean.
     """
+    if interference is not None:
+        lower = np.linalg.cholesky(np.eye(channels.shape[0]) + interference)
+        channels = np.asarray(np.linalg.solve(lower, channels), np.complex128)
     gain = np.sum(np.abs(channels) ** 2, axis=0)
-    rates = np.log2(1 + power * gain / noise_variance)
+    limits = np.broadcast_to(power, gain.shape)
+    rates = np.log2(1 + limits * gain / noise_variance)
     total: Real | None = None
-    present, error, uses = 0.0, 0.0, 0.0
+    present, error, uses, energy = 0.0, 0.0, 0.0, 0.0
     for device, update in enumerate(updates):
         if rates[device] <= 0:
             continue
@@ -245,10 +256,12 @@ def digital(
         total += weights[device] * rounded
         present += float(weights[device])
         error += float(np.mean((weights[device] * (rounded - update)) ** 2))
-        uses += bits * update.size / rates[device]
+        taken = bits * update.size / rates[device]
+        uses += taken
+        energy += float(limits[device] * taken)
     if total is None:
         raise ValueError("no device has a channel: there is nothing to receive")
-    return Aggregate(total / present, error, 1.0, int(np.ceil(uses)), power * uses)
+    return Aggregate(total / present, error, 1.0, int(np.ceil(uses)), energy)
 
 
 def _sent(

@@ -26,9 +26,16 @@ surface is placed in plain view. PL(l) = 1 below l_0.
 **Channel estimates** (optional): the server knows ĥ_k = h_k − e_k with e_k uniform in the complex
 ball ‖e_k‖ ≤ ``csi_error``. With a surface the error is in the direct channel, so the same bound
 holds for the tuned channel at any phases.
+
+**Cell** (optional): device k's power limit is P_k = P·10^(−(u_k − min u)/10), u_k uniform from 0 to
+``power_spread_db``, so the best has P. A neighbouring cell at azimuth θ_i adds interference of mean
+power I = σ²·10^(``interference_db``/10) at an antenna, with the same line of sight and scattering
+averaged over its devices and over time: the noise has the covariance
+
+    R = σ² I_N + I·( κ/(1+κ) a_N(θ_i) a_N(θ_i)ᴴ + 1/(1+κ) R_i )
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +75,11 @@ class NetworkParameters:
     subcarriers, taps
         F, and the number of paths that arrive one after the other: see :mod:`.band`. One tap makes
         the subcarriers alike.
+    power_spread_db
+        Device limits lie up to this many dB below P.
+    interference_db, interference_azimuth
+        Mean power of the neighbouring cell's interference at an antenna, in dB over σ², and its
+        direction in degrees; None for no interference.
     """
 
     devices: int = 20
@@ -85,6 +97,9 @@ class NetworkParameters:
     irs_path_loss_exponent: float = 2.2
     subcarriers: int = 1
     taps: int = 4
+    power_spread_db: float = 0.0
+    interference_db: float | None = None
+    interference_azimuth: float = 0.0
 
     def __post_init__(self) -> None:
         if self.devices < 1 or self.antennas < 1 or self.elements < 0:
@@ -99,6 +114,18 @@ class NetworkParameters:
             raise ValueError("subcarriers and taps must be at least 1")
         if self.subcarriers > 1 and (self.elements or self.csi_error):
             raise ValueError("a band has exact channels and no surface: leave out the others")
+        if self.power_spread_db < 0:
+            raise ValueError("power_spread_db must be at least 0")
+        if self.subcarriers > 1 and self.is_cell:
+            raise ValueError(
+                "a band has one power limit and white noise: leave out power_spread_db and"
+                " interference_db"
+            )
+
+    @property
+    def is_cell(self) -> bool:
+        """Whether devices differ in power, or there is interference."""
+        return self.power_spread_db > 0 or self.interference_db is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,12 +140,19 @@ class Channels:
         (N, K) complex, column k is ĥ_k: what the server knows; equal to ``direct`` if exact.
     irs_to_server, devices_to_irs
         (N, M) and (M, K) complex, T and G = [g_1 … g_K]; None without a surface.
+    power_shares
+        (K,) P_k/P, at most 1; None if all are 1.
+    interference
+        (N, N) complex, (R − σ²I)/σ²: the covariance of the interference, in units of the noise
+        variance; None if there is none.
     """
 
     direct: Complex
     estimates: Complex
     irs_to_server: Complex | None = None
     devices_to_irs: Complex | None = None
+    power_shares: Real | None = None
+    interference: Complex | None = None
 
     def tuned(self, phases: Complex) -> Complex:
         """Return H(μ) = H + T diag(μ) G, (N, K), for phase shifts μ, (M,) of unit modulus."""
@@ -145,6 +179,8 @@ class Network:
         (K,) radians, ς_k.
     reference_distance
         l_0, metres.
+    power_shares, interference
+        As in :class:`Channels`.
     """
 
     def __init__(self, parameters: NetworkParameters, rng: np.random.Generator) -> None:
@@ -173,6 +209,15 @@ class Network:
                 for size in (parameters.antennas, parameters.elements)
             ]
 
+        self.power_shares: Real | None = None
+        if parameters.power_spread_db:
+            # Drawn last, so that the positions are the same with or without limits.
+            below_db = rng.uniform(0, parameters.power_spread_db, parameters.devices)
+            self.power_shares = 10 ** ((below_db.min() - below_db) / 10)
+        self.interference: Complex | None = None
+        if parameters.interference_db is not None:
+            self.interference = self._interference(parameters.interference_db)
+
     def path_loss(self, distances: Real, exponent: float) -> Real:
         """Return PL(l) = (l/l_0)^−α, and 1 below l_0."""
         return np.maximum(distances / self.reference_distance, 1.0) ** -exponent
@@ -197,14 +242,19 @@ class Network:
             return Channels(band, band)
         direct = _draw(self._direct, rng)
         estimates = direct - parameters.csi_error * _in_unit_ball(rng, direct.shape)
+        drawn = Channels(
+            direct, estimates, power_shares=self.power_shares, interference=self.interference
+        )
         if not parameters.elements:
-            return Channels(direct, estimates)
+            return drawn
         (server, server_root), (surface, surface_root) = self._surface_ends
         scattered = server_root[0] @ _gaussian(rng, (server.size, surface.size))
         line_of_sight, rest = _rician(parameters.rician_factor_db)
         link = line_of_sight * server @ surface.T + rest * scattered @ surface_root[0].T
-        return Channels(
-            direct, estimates, np.sqrt(self._surface_gain) * link, _draw(self._to_surface, rng)
+        return replace(
+            drawn,
+            irs_to_server=np.sqrt(self._surface_gain) * link,
+            devices_to_irs=_draw(self._to_surface, rng),
         )
 
     def _fade_band(self, rng: np.random.Generator) -> Complex:
@@ -213,6 +263,16 @@ class Network:
         drawn = np.einsum("knm,lmk->lnk", root, _gaussian(rng, (taps, *mean.shape)))
         scattered = np.sqrt(tap_powers(taps))[:, None, None] * drawn
         return mean + subcarrier_channels(scattered, self.parameters.subcarriers)
+
+    def _interference(self, strength_db: float) -> Complex:
+        """Return (R − σ²I)/σ², (N, N)."""
+        parameters = self.parameters
+        place = _direction(np.radians([parameters.interference_azimuth]))
+        spread = np.radians([np.mean(parameters.angular_deviation)])
+        response, root = _ends(place, spread, parameters.antennas, parameters.spacing)
+        line_of_sight, scattered = _rician(parameters.rician_factor_db)
+        columns = np.hstack([line_of_sight * response, scattered * root[0]])
+        return np.asarray(10 ** (strength_db / 10) * columns @ columns.conj().T)
 
     def _links(self, places: Real, size: int, exponent: float) -> tuple[Complex, Complex]:
         """Return the mean, (size, K), and a root of the covariance, (K, size, size)."""

@@ -83,7 +83,7 @@ class Experiment:
         Number of rounds between changes of the fading.
     power, noise_variance
         P and σ². γ decides who may transmit and, with σ², how large the error is:
-        E ≤ ε = γσ²/P.
+        E ≤ ε = γσ²/P. With interference the service takes the mean noise at an antenna for σ².
     coordination, polish
         As the service takes them.
     network, partition
@@ -142,6 +142,11 @@ class Experiment:
             raise ValueError("a trace has one subcarrier: leave out subcarriers")
         if self.channels is not None and self.network.elements:
             raise ValueError("a trace has no reflecting surface: leave out elements")
+        if self.channels is not None and self.network.is_cell:
+            raise ValueError(
+                "a trace has neither power limits nor interference: leave out power_spread_db and"
+                " interference_db"
+            )
 
     @staticmethod
     def algorithm(policy: str) -> dict[str, Any]:

@@ -138,11 +138,12 @@ class Setting:
             heard = np.flatnonzero(np.abs(channels.direct).sum(axis=0) > 0)
             received = digital(
                 channels.direct[:, heard],
-                experiment.power,
+                np.broadcast_to(power_limits(experiment, channels), self.weights.size)[heard],
                 experiment.noise_variance,
                 self.weights[heard],
                 self._updates(parameters, heard, before),
                 experiment.air.digital_bits,
+                channels.interference,
             )
             return _Sent(heard, None, received)
         schedule = self._schedule(run, channels, before, scheduler)
@@ -164,6 +165,7 @@ class Setting:
             stream(self._seed, Purpose.AIR, number),
             options=experiment.air,
             amplitudes=self._amplitudes,
+            interference=channels.interference,
         )
         return _Sent(schedule.active, schedule.computation_error, received)
 
@@ -203,8 +205,8 @@ class Setting:
         experiment = self._experiment
         common = ScheduleOptions(
             weights=self.weights,
-            power=experiment.power,
-            noise_variance=experiment.noise_variance,
+            power=power_limits(experiment, channels),
+            **noise_of(experiment, channels),
             csi_error=experiment.network.csi_error,
             coordination=experiment.coordination,
             seed=request_seed(run.seed, len(before)),
@@ -289,6 +291,20 @@ class Setting:
             (0 if received is None else received.channel_uses) if accounted else None,
             (0.0 if received is None else _finite(received.energy)) if accounted else None,
         )
+
+
+def power_limits(experiment: Experiment, channels: Channels) -> float | NDArray[np.float64]:
+    """Return P, or P_k of every device if they differ."""
+    shares = channels.power_shares
+    return experiment.power if shares is None else experiment.power * shares
+
+
+def noise_of(experiment: Experiment, channels: Channels) -> ScheduleOptions:
+    """Return what a request says of the noise: its variance, or with interference R."""
+    if channels.interference is None:
+        return {"noise_variance": experiment.noise_variance}
+    covariance = np.eye(len(channels.interference)) + channels.interference
+    return {"noise_covariance": experiment.noise_variance * covariance}
 
 
 class _Sent(NamedTuple):

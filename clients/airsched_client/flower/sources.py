@@ -109,6 +109,11 @@ class NetworkSource(_FadingSource):
         parameters = parameters or NetworkParameters()
         if parameters.elements:
             raise ValueError("the strategy tunes no reflecting surface: leave out elements")
+        if parameters.is_cell:
+            raise ValueError(
+                "the strategy's air has one power limit and white noise: leave out power_spread_db"
+                " and interference_db"
+            )
         known = ScheduleOptions(csi_error=parameters.csi_error) if parameters.csi_error else {}
         super().__init__(NetworkFading(parameters, seed), coherence, known)
 
