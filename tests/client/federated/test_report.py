@@ -136,6 +136,7 @@ def test_an_experiment_is_resumed_with_the_options_that_began_it():
         **{"--taps": "2", "--power": "2", "--noise-variance": "3", "--csi-error": "0.1"},
         **{"--coordination": "mmse", "--label-concentration": "inf", "--samples": "50"},
         **{"--epochs": "3", "--data": "folder", "--policies": "sdr", "--subcarriers": "1"},
+        **{"--power-spread-db": "6", "--interference-db": "9", "--interference-azimuth": "30"},
     }
     asked = _parser().parse_args([*(word for pair in values.items() for word in pair), "--polish"])
     begun = _experiment(asked, None, None)
