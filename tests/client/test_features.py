@@ -87,7 +87,6 @@ def test_the_client_names_its_requests_so_that_any_failure_can_be_looked_up(call
     ],
 )
 def test_the_client_waits_longer_than_the_deadline_unless_told(call, options, seconds):
-    settings, (*_,) = answering()
     settings, requests = answering()
     call("http://test", settings, "schedule", CHANNELS, gamma=1, **options)
     assert requests[0].extensions["timeout"]["read"] == seconds

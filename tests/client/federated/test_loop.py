@@ -478,7 +478,12 @@ def test_a_request_that_is_too_slow_is_not_repeated_for_minutes(service_url, man
     """The same request fails again: two repeats, and then the loop ends."""
     transport, slept = Fragile(manner), []
     transport.down = True
-    monkeypatch.setattr(client_module, "sleep", slept.append)
+
+    def sleep(seconds):
+        slept.append(seconds)
+        assert len(slept) <= 2
+
+    monkeypatch.setattr(client_module, "sleep", sleep)
     patience, failures = Patience(600.0), (AnswerTimeoutError, DeadlineError)
     with (
         SchedulerClient(service_url, retries=patience, transport=transport) as slow,
