@@ -24,7 +24,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from app import metrics
 from app.api.bodies import ARRIVED
 from app.api.errors import ApiError, Cause
-from app.api.observer import Records
+from app.api.observer import REFUSED, Records
 from app.logs import logger
 from app.settings import Settings
 
@@ -191,12 +191,16 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         in_body = self._reading in (_Reading.BODY, _Reading.UNPARSED_BODY)
         self._reading = _Reading.NO_MORE
-        refusal = self._records.refusal(error)
-        if self.idle or (in_body and not self.cycle.response_started):
-            self.transport.write(refusal)
-            self.transport.close()
-        else:
+        answered = in_body and self.cycle.response_started
+        if not self.idle and (answered or not in_body):
             self._close_after_answer()
+            return
+        if in_body and not answered:
+            # The application only sees a client that disconnects.
+            self.scope["state"][REFUSED] = True
+        if not answered:
+            self.transport.write(self._records.refusal(error))
+        self.transport.close()
 
     def _close_after_answer(self) -> None:
         self.cycle.keep_alive = False

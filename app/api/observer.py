@@ -26,6 +26,9 @@ REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 CLIENT_DISCONNECTED = 499
 """nginx's status for a client that left before its answer."""
 
+REFUSED = "refused"
+"""In the state of a request: the protocol has refused its body, and counted it."""
+
 _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE"})
 
 
@@ -196,4 +199,5 @@ class Observer:
             if status == CLIENT_DISCONNECTED:
                 await response(scope, receive, observed)
         finally:
-            self._records.add(scope["method"], scope["path"], observation, status)
+            if REFUSED not in scope.get("state", ()):
+                self._records.add(scope["method"], scope["path"], observation, status)

@@ -4,6 +4,7 @@ import json
 import logging
 import socket
 import time
+from collections import Counter
 from contextlib import ExitStack
 
 import httpx
@@ -128,6 +129,38 @@ def test_what_the_protocol_refuses_is_counted_and_logged(client, caplog):
         record.fields for record in caplog.records if record.fields.get("cause") == "malformed-http"
     ]
     assert f"x-request-id: {fields['request_id']}".encode() in answer
+
+
+BROKEN_CHUNKS = b'5\r\n{"cha\r\nno length\r\n'
+
+
+@pytest.mark.parametrize(
+    ("path", "pause", "status"),
+    [
+        ("/schedule", 0.0, b"400"),
+        ("/schedule", 0.2, b"400"),
+        # Answered before the body comes.
+        ("/nowhere", 0.2, b"404"),
+    ],
+)
+def test_a_malformed_body_is_answered_and_counted_once(client, path, pause, status):
+    def totals():
+        lines = client.get("/metrics").text.splitlines()
+        lines = [line for line in lines if line.startswith("airsched_requests_total{")]
+        own = [line for line in lines if 'route="/metrics"' not in line]
+        return Counter({name: float(count) for name, _, count in (x.rpartition(" ") for x in own)})
+
+    before = totals()
+    head = request("Transfer-Encoding: chunked", content=b"", path=path)
+    head = head.replace(b"Connection: close\r\n", b"")
+    answer = exchanged(client, head, BROKEN_CHUNKS, pause=pause)
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert answer.split()[1] == status
+    # The application may still be about to notice that its client has gone.
+    time.sleep(0.2)
+    ((name, count),) = (totals() - before).items()
+    assert count == 1
+    assert f'status="{status.decode()}"' in name
 
 
 def test_an_impossible_shape_is_the_requests_fault_also_when_a_queue_is_full():
