@@ -49,12 +49,11 @@ function reseeded(state, name, seed) {
 }
 
 /** Show the device whose weight and priority can be set. */
-export function showPicked(device, { fields, surface }) {
+export function showPicked(device, { fields }) {
   find("#picked").textContent = device;
   show("weight", fields.weights?.[device] ?? 1);
   show("priority", fields.priorities?.[device] ?? 1);
   show("power", fields.power?.[device] ?? fields.power ?? 1);
-  find("#priority").disabled = Boolean(surface);
 }
 
 /** Show the state; what has the focus is left alone while it is typed in. */

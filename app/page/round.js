@@ -17,8 +17,7 @@ export function round(state, given) {
   made.fields = { seed: state.fading, ...given?.fields };
   for (const name of Object.keys(SHARES)) {
     const values = shares(state[name], given?.fields[name], made.positions.length);
-    // A surface takes no priorities.
-    if (values && !(made.surface && name === "priorities")) made.fields[name] = values;
+    if (values) made.fields[name] = values;
   }
   made.range = given?.range ?? LIMITS.gamma;
   return made;
@@ -135,6 +134,7 @@ export function request({ state, channels, surface, band, fields: { participatio
     devices_to_irs: packed(channels.devicesToIrs),
     ...shared,
     ...(state.surface.bits && { phase_bits: state.surface.bits }),
+    bound: true,
   };
   return { path: "schedule/irs", body };
 }
@@ -142,7 +142,7 @@ export function request({ state, channels, surface, band, fields: { participatio
 /** Return the request for the frontier; it takes no tolerance, polishes always, and is found by one algorithm. */
 export function frontier(round) {
   const { participation, ...fields } = round.fields;
-  for (const other of ["bound_ms", "required", "previous"]) delete fields[other];
+  delete fields.bound_ms;
   const { gamma_db: _, algorithm: __, polish: ___, ...body } = request({ ...round, fields }, null).body;
   return { ...body, ...(participation !== undefined && { participation }) };
 }

@@ -92,12 +92,12 @@ function grid([least, most], parts) {
   return Array.from({ length: parts + 1 }, (_, k) => Math.round(10 * (least + ((most - least) * k) / parts)) / 10);
 }
 
-/** Find how many devices, or with priorities what sum of them, any receiver can serve at most; that of a band counts devices. */
+/** Find how many devices, or with priorities what sum of them, any receiver can serve at most; that of a band counts devices, that of a surface those served alone. */
 async function bound(round, found, panels, signal) {
-  if (round.surface || !panels.length) return;
+  if (!panels.length) return;
   const proven = panels.map(({ answer }) => answer).find((answer) => answer.upper_bound !== undefined);
   if (proven) found.bound = proven;
-  else if (!round.band) {
+  else if (!round.band && !round.surface) {
     const { path, body } = request(round, { name: "optimal" });
     found.bound = (await ask(path, { ...body, deadline_ms: PROOF }, signal)).answer;
   }

@@ -144,6 +144,21 @@ def test_weights_and_priorities_are_sizes_and_reach_the_service(visit):
     expect(page.locator("#curve")).not_to_contain_text("sum of priorities")
 
 
+def test_a_surface_takes_priorities_and_has_a_bound(visit):
+    page = visit.open("second=&devices=8&surface=30,40,8,0")
+    visit.device(2).focus()
+    page.locator("#priority").fill("4")
+    visit.answered()
+    own = [sent.post_data_json for sent in visit.requests if sent.url.endswith("/schedule/irs")]
+    body = next(body for body in reversed(own) if "priorities" in body)
+    assert body["priorities"] == [1, 1, 4, *[1] * 5]
+    answer = httpx.post(f"{visit.url}/schedule/irs", json=body).json()
+    reached, most = sum(body["priorities"][k] for k in answer["active"]), answer["upper_bound"]
+    assert most >= reached
+    proven = "proven: no receiver serves more." if most == reached else f"{reached}, at most {most}"
+    expect(page.locator("[data-reading=bound]")).to_contain_text(f"In priorities: {proven}")
+
+
 def test_a_trace_is_played_round_by_round(visit, tmp_path):
     rng = np.random.default_rng(8)
     trace = rng.standard_normal((4, 3, 8)) + 1j * rng.standard_normal((4, 3, 8))
