@@ -110,9 +110,8 @@ def test_weights_and_priorities_are_sizes_and_reach_the_service(visit):
     page.locator("#priority").fill("5")
     visit.answered()
     own = [sent for sent in visit.requests if sent.url.endswith("/schedule")]
-    body = next(
-        sent.post_data_json for sent in reversed(own) if "priorities" in sent.post_data_json
-    )
+    # The schedule's own request; those for the bound and for samples come later.
+    body = next(sent.post_data_json for sent in own if "priorities" in sent.post_data_json)
     assert body["weights"] == [1, 1, 1, 1, 3, *[1] * 8]
     assert body["priorities"] == [1, 1, 1, 1, 5, *[1] * 8]
     answer = httpx.post(f"{visit.url}/schedule", json=body).json()
@@ -150,7 +149,7 @@ def test_a_surface_takes_priorities_and_has_a_bound(visit):
     page.locator("#priority").fill("4")
     visit.answered()
     own = [sent.post_data_json for sent in visit.requests if sent.url.endswith("/schedule/irs")]
-    body = next(body for body in reversed(own) if "priorities" in body)
+    body = next(body for body in own if "priorities" in body)
     assert body["priorities"] == [1, 1, 4, *[1] * 5]
     answer = httpx.post(f"{visit.url}/schedule/irs", json=body).json()
     reached, most = sum(body["priorities"][k] for k in answer["active"]), answer["upper_bound"]
