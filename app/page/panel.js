@@ -123,15 +123,23 @@ export class Panel {
 
   /** Say how far from the best this is: `proven` is the answer of an algorithm that proves it, or null. */
   bound(proven) {
-    if (!proven || !this.answer) return this.#read("bound", "");
-    const { upper_bound: most, optimal } = proven;
+    if (!this.answer) return this.#read("bound", "");
+    const { fields, positions } = this.#round;
     const reached = valueOf(this.#round, this.answer.active);
-    const of = this.#round.fields.priorities ? "In priorities: " : "";
-    const words = !this.answer.feasible && reached ? `at most ${amount(most)} within the tolerance.`
-      : reached >= most * (1 - 1e-9) ? "proven: no receiver serves more."
-      : optimal ? `proven: ${amount(most)} could be served${of && `, this is ${amount(reached)}`}.`
-      : `${amount(reached)}, at most ${amount(most)}, not proven.`;
-    this.#read("bound", of + (of ? words : words[0].toUpperCase() + words.slice(1)));
+    const everyone = valueOf(this.#round, positions.map((_, device) => device));
+    const parts = fields.priorities ? [`in priorities ${amount(reached)} of ${amount(everyone)}`] : [];
+    if (proven) {
+      const { upper_bound: most, optimal } = proven;
+      const count = parts.length ? "" : `${amount(reached)}, `;
+      parts.push(
+        !this.answer.feasible && reached ? `at most ${amount(most)} within the tolerance`
+        : reached >= most * (1 - 1e-9) ? "proven: no receiver serves more"
+        : optimal ? `proven: ${amount(most)} could be served`
+        : `${count}at most ${amount(most)}, not proven`,
+      );
+    }
+    const words = parts.join("; ");
+    this.#read("bound", words && `${words[0].toUpperCase()}${words.slice(1)}.`);
   }
 
   mark(device) {
@@ -157,9 +165,7 @@ export class Panel {
     this.#cell.show(round, this.#verdict);
     const { active, feasible, stopped } = answer;
     this.#read("active", active.length);
-    const everyone = round.positions.map((_, device) => device);
-    const value = round.fields.priorities ? `, ${amount(valueOf(round, active))} of ${amount(valueOf(round, everyone))} in priorities` : "";
-    this.#read("of", `of ${round.positions.length} devices${value}`);
+    this.#read("of", `of ${round.positions.length} devices`);
     this.#read("error", digits(answer.computation_error));
     this.#read("limit", `tolerated ${digits(errorOf(gammaOf(round.state), round))}`);
     this.#read("power", digits(answer.power_factor ?? answer.power_factors?.[round.state.round]));

@@ -8,7 +8,7 @@ const PACE = 250;
 const ROUNDS = 40;
 /** Rounds of fading that are played. */
 const PERFECT = "perfect";
-const [TOP, RIGHT, BOTTOM, LEFT] = [8, 8, 36, 40];
+const [TOP, RIGHT, BOTTOM, LEFT] = [8, 12, 36, 50];
 
 /** Plays rounds: `advance()` goes to the next and returns whether there is one, `stopped()` hears of the end. */
 export class Player {

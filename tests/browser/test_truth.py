@@ -48,6 +48,8 @@ def test_what_is_not_proven_is_not_called_proven(visit):
     count = int(visit.reading("active"))
     expect(page.locator(".bound")).to_have_text(f"{count}, at most {count + 4}, not proven.")
     expect(page.locator(".note")).to_have_text("Stopped after 2 s with the best so far.")
+    # Samples may still be on their way.
+    page.unroute_all(behavior="ignoreErrors")
 
 
 def test_old_answers_go_while_a_slow_solve_runs(visit):
@@ -130,12 +132,11 @@ def test_weights_and_priorities_are_sizes_and_reach_the_service(visit):
     expect(page.locator("#curve")).to_contain_text("sum of priorities")
     reached = priorities[answer["active"]].sum()
     expect(page.locator("#legend li.first")).to_have_text(f"Matching pursuit: {reached}")
-    assert visit.reading("of") == f"of 13 devices, {reached} of 17 in priorities"
     proof = httpx.post(f"{visit.url}/schedule", json={**body, "algorithm": "optimal"}).json()
     most = priorities[proof["active"]].sum()
     assert proof["optimal"]
     assert most > reached
-    words = f"In priorities: proven: {most} could be served, this is {reached}."
+    words = f"In priorities {reached} of 17; proven: {most} could be served."
     expect(page.locator("[data-reading=bound]")).to_have_text(words)
     page.locator("#equal").click()
     visit.answered()
@@ -154,8 +155,9 @@ def test_a_surface_takes_priorities_and_has_a_bound(visit):
     answer = httpx.post(f"{visit.url}/schedule/irs", json=body).json()
     reached, most = sum(body["priorities"][k] for k in answer["active"]), answer["upper_bound"]
     assert most >= reached
-    proven = "proven: no receiver serves more." if most == reached else f"{reached}, at most {most}"
-    expect(page.locator("[data-reading=bound]")).to_contain_text(f"In priorities: {proven}")
+    proven = "proven: no receiver serves more" if most == reached else f"at most {most}, not proven"
+    words = f"In priorities {reached} of 11; {proven}."
+    expect(page.locator("[data-reading=bound]")).to_have_text(words)
 
 
 def test_a_trace_is_played_round_by_round(visit, tmp_path):
