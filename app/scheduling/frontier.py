@@ -9,7 +9,8 @@ paths
     than that is left at once.
 rising tolerance
     For n = 2, 3, …: 0.1 % below the least tolerance known for n devices, start at the receiver of
-    n - 1 and kick as dual pursuit does, until a few kicks in a row have found no better one.
+    n - 1 and kick as dual pursuit does, until a few kicks in a row have found no better one. For
+    more than 20 devices, climb a soft count of served devices there first, as dual pursuit does.
 polish
     Each receiver is replaced by the one of the least error for its set.
 

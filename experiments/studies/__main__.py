@@ -10,6 +10,7 @@ STUDIES = {
     "optimal": "the proven optimum and bounds: how often they are proven, and how fast",
     "frontier": "the trade-off of devices and error, beside dual pursuit at each tolerance",
     "priorities": "value of the devices served, with priorities",
+    "frontier_scale": "the frontier for many devices, beside dual pursuit at its points",
     "frontier_priorities": "the frontier with priorities, beside the best over all sets",
     "cells": "what knowing the interference is worth; few devices at many antennas",
     "irs": "algorithms that tune a reflecting surface",

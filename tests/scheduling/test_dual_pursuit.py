@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from app.scheduling import pursuit as module
-from app.scheduling.kernels.dual.search import dual_pursuit, effort
+from app.scheduling.kernels.dual.search import dual_pursuit
 from app.scheduling.kernels.dual.soft import climbing, soft_share
+from app.scheduling.kernels.dual.starts import effort
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import Context, InvalidParameterError
 from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters, select

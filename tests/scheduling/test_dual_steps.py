@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from app.scheduling.kernels.dual.descent import State, descend, drop
-from app.scheduling.kernels.dual.search import kick, start_with_everyone
+from app.scheduling.kernels.dual.kicks import kick
+from app.scheduling.kernels.dual.starts import start_with_everyone
 from app.scheduling.kernels.dual.sweeps import scaled_rows
 from lab.channels import iid_channels
 

@@ -177,6 +177,16 @@ def test_not_worse_than_dual_pursuit_at_a_points_own_tolerance(problems):
     assert fewer > 5
 
 
+def test_many_devices_beside_dual_pursuit():
+    """``python -m experiments.studies frontier_scale``: with paths alone it was 4 % behind."""
+    own = alone = 0
+    for seed, problem in enumerate(iid_problems(2, 16, 200, 0, seed=93)):
+        for gamma, schedule in points_of(problem, seed)[24:90:13]:
+            own += schedule.active.size
+            alone += solve(problem.with_gamma(gamma), "dual_pursuit", seed=seed).active.size
+    assert own >= 0.99 * alone
+
+
 def test_the_cuts():
     problem = iid_problems(1, 6, 20, 0, seed=85)[0]
     everything = points_of(problem)

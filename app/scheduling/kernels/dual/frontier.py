@@ -1,7 +1,8 @@
 r"""The loops of the frontier: the least tolerance for every value that is asked, in one search.
 
-Every receiver that the search meets is held against the entries of
-:mod:`.dual.entries`.
+Every receiver that the search meets is held against the entries of :mod:`.dual.entries`. Paths down
+from all devices come first; then the tolerance of each entry is lowered (:mod:`.dual.lowering`).
+The more devices there are, the more of the effort goes into climbs (:mod:`.dual.soft`).
 """
 
 import math
@@ -10,11 +11,8 @@ import numpy as np
 
 from app.scheduling.kernels.compile import compiled
 from app.scheduling.kernels.dual.descent import (
-    SIDEWAYS,
     State,
     attainable,
-    count_served,
-    descend,
     drop,
     new_state,
     one_round,
@@ -27,19 +25,22 @@ from app.scheduling.kernels.dual.entries import (
     enter_alone,
     known_tolerance,
 )
-from app.scheduling.kernels.dual.least_norm import minimise_norm
-from app.scheduling.kernels.dual.search import SeedArray, kick, start_with_everyone
-from app.scheduling.kernels.dual.sweeps import response
-from app.scheduling.kernels.formulas import ENOUGH_GAIN
-from app.scheduling.kernels.linalg.eigen import squared_norm
-from app.scheduling.kernels.linalg.factor import scaled
+from app.scheduling.kernels.dual.lowering import (
+    climb_to_entry,
+    lower_tolerance,
+    polish_entry,
+    rescale,
+)
+from app.scheduling.kernels.dual.soft import soft_share
+from app.scheduling.kernels.dual.starts import start_with_everyone
 from app.scheduling.kernels.linalg.gram import by_device
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 PATHS, FULL_EFFORT = 12, 100
 """Paths down from all devices for each start that dual pursuit would make.
 
-Beyond the second number of devices, inversely proportional to their number.
+Beyond the second number of devices, inversely proportional to their number. Where all starts are
+soft, half as many.
 """
 
 PATH_ROUNDS = 8
@@ -48,31 +49,8 @@ PATH_ROUNDS = 8
 PATH_BATCH = 16
 """One in this many members is dropped at a time on a path."""
 
-TRIES = 3
-"""The search for a better point ends after this many failed kicks in a row."""
-
-MOST_KICKS = 1000
-"""Limit on the kicks for one point. Each success lowers its tolerance, so a few dozen are usual."""
-
-BELOW = 1.0 - 1e-3
-"""A better point has at most this share of the tolerance."""
-
 TOLERANCE, FINAL_TOLERANCE = 1e-3, 2e-4
 """Polishing ends when the level is this close to its bound, relatively: on the way, at the end."""
-
-VISITS = 500
-"""Limit on visits per device when a point is polished."""
-
-
-@compiled
-def rescale(frontier: Frontier, state: State, gamma: float) -> None:
-    """Scale the channels of ``state`` for the tolerance ``gamma``."""
-    root = math.sqrt(gamma)
-    for k in range(frontier.weights.shape[0]):
-        share = 1.0 / (frontier.weights[k] / root)
-        for n in range(state.receiver.shape[0]):
-            state.rows[k, n] = scaled(frontier.channels[k, n], share)
-        state.sizes[k] = squared_norm(state.rows[k])
 
 
 @compiled
@@ -109,89 +87,6 @@ def follow_path(frontier: Frontier, state: State, gamma: float, count: int, stop
             if level * level < needed:
                 break
         count = drop(state, count, max(1, count // PATH_BATCH))
-    return rounds
-
-
-@compiled
-def polish_and_enter(frontier: Frontier, state: State, tolerance: float, stop: MaskArray) -> None:
-    """Polish the receiver of ``state`` for everyone it serves, and enter it."""
-    required = squared_norm(state.receiver) * ENOUGH_GAIN
-    count = 0
-    for k in range(state.rows.shape[0]):
-        value = response(state.rows, k, state.receiver)
-        if value.real**2 + value.imag**2 >= required:
-            state.members[count] = k
-            count += 1
-    if count > 0:
-        members = state.members[:count]
-        minimise_norm(state.rows, members, state.receiver, tolerance, VISITS * count, stop)
-        enter(frontier, state.receiver)
-
-
-@compiled
-def polish_entry(
-    frontier: Frontier, state: State, entry: int, tolerance: float, stop: MaskArray
-) -> None:
-    """Polish the receiver of an entry, unless that is done."""
-    gamma = frontier.gammas[entry]
-    if gamma < frontier.polished[entry] and not stop[0]:
-        rescale(frontier, state, gamma)
-        state.receiver[:] = frontier.receivers[entry]
-        polish_and_enter(frontier, state, tolerance, stop)
-        frontier.polished[entry] = frontier.gammas[entry]
-
-
-@compiled
-def lower_tolerance(
-    frontier: Frontier,
-    state: State,
-    entry: int,
-    largest: float,
-    random: SeedArray,
-    stop: MaskArray,
-) -> int:
-    """Look for an entry's value at less tolerance, by kicks from the entry before.
-
-    Parameters
-    ----------
-    largest
-        The largest tolerance of interest.
-
-    Returns
-    -------
-    Number of rounds.
-    """
-    gammas, start = frontier.gammas, frontier.receivers[entry - 1]
-    local = start.copy()
-    multipliers = np.zeros(frontier.weights.shape[0])
-    wanted = frontier.asked[entry]
-    rounds = failures = 0
-    goal = -1.0
-    for _ in range(MOST_KICKS):
-        if failures >= TRIES or gammas[entry - 1] >= largest or stop[0]:
-            break
-        if goal < 0.0:
-            # Just below the best so far, the entry before is the best known.
-            rescale(frontier, state, min(gammas[entry], largest) * BELOW)
-            local[:] = start
-            multipliers[:] = 0.0
-            state.receiver[:] = start
-            goal, _ = count_served(state)
-        worth, served, used = descend(state, kick(state, local, multipliers, random), goal, stop)
-        rounds += used
-        failures += 1
-        if served == 0 or worth <= goal - SIDEWAYS * state.unit:
-            continue
-        if worth > goal:
-            failures = 0
-            goal = worth
-        local[:] = state.receiver
-        multipliers[:] = state.multipliers
-        if worth >= wanted:
-            polish_and_enter(frontier, state, TOLERANCE, stop)
-            goal = -1.0
-        else:
-            enter(frontier, state.receiver)
     return rounds
 
 
@@ -241,7 +136,8 @@ def frontier_pursuit(
         return frontier.gammas, frontier.receivers, rounds
     random = np.array([seed], np.uint64)
     points = frontier.gammas.shape[0]
-    for start in range(max(1, PATHS * starts * FULL_EFFORT // max(FULL_EFFORT, devices))):
+    paths = PATHS * (1.0 - soft_share(devices) / 2.0) * FULL_EFFORT / max(FULL_EFFORT, devices)
+    for start in range(max(1, int(paths * starts))):
         if stop[0]:
             break
         # Everyone who can be served alone at some tolerance begins.
@@ -249,8 +145,9 @@ def frontier_pursuit(
         count = start_with_everyone(state, random, start, given)
         rounds += follow_path(frontier, state, 2.0 * widest, count, stop)
     for entry in range(1, points):
+        rounds += climb_to_entry(frontier, state, entry, TOLERANCE, largest, starts, random, stop)
         polish_entry(frontier, state, entry, TOLERANCE, stop)
-        rounds += lower_tolerance(frontier, state, entry, largest, random, stop)
+        rounds += lower_tolerance(frontier, state, entry, TOLERANCE, largest, random, stop)
     frontier.polished[:] = math.inf
     for entry in range(points):
         polish_entry(frontier, state, entry, FINAL_TOLERANCE, stop)

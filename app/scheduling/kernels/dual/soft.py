@@ -6,7 +6,7 @@ random receiver, and :math:`t_k = \sqrt N/\|a_k\|` what it needs. A *climb* move
 falls from step to step: at first all devices pull, at the end those that are nearly served. The
 slope of f is :math:`1/(1 + x^2)` below what a device needs, and the square of that above.
 
-Climbs are cheap. The best third of them are finished by descents and kicks (:mod:`.dual.search`).
+Climbs are cheap. The best third of them are finished by descents and kicks (:mod:`.dual.kicks`).
 Climbs times steps times devices is constant, so that the effort has no jumps.
 
 For few devices a climb finds no more than a plain start: up to :data:`FEW` devices there is none,
@@ -74,6 +74,12 @@ class Climber(NamedTuple):
 def soft_share(servable: int) -> float:
     """Return the share of the effort that goes into soft starts."""
     return min(1.0, max(0.0, (servable - FEW) / (MANY - FEW)))
+
+
+@compiled
+def steps_for(servable: int) -> int:
+    """Return the steps of a climb among so many devices, where there are several."""
+    return int(STEPS + servable / DEVICES_PER_STEP)
 
 
 @compiled

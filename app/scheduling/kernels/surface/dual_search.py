@@ -18,7 +18,8 @@ import numpy as np
 
 from app.scheduling.kernels.compile import compiled
 from app.scheduling.kernels.dual.descent import BATCH, SIDEWAYS, drop, worth_of
-from app.scheduling.kernels.dual.search import NOISE, SeedArray, uniform
+from app.scheduling.kernels.dual.kicks import NOISE
+from app.scheduling.kernels.dual.starts import SeedArray, uniform
 from app.scheduling.kernels.formulas import ENOUGH_MAGNITUDE
 from app.scheduling.kernels.surface.linearised import (
     Joint,

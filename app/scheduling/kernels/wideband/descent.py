@@ -22,7 +22,7 @@ from app.scheduling.kernels.dual.descent import (
     _largest,
     worth_of,
 )
-from app.scheduling.kernels.dual.search import SeedArray, uniform
+from app.scheduling.kernels.dual.starts import SeedArray, uniform
 from app.scheduling.kernels.dual.sweeps import add, align, response
 from app.scheduling.kernels.formulas import ENOUGH_GAIN
 from app.scheduling.kernels.wideband.band import (

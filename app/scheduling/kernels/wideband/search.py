@@ -10,14 +10,8 @@ import numpy as np
 
 from app.scheduling.kernels.compile import compiled
 from app.scheduling.kernels.dual.descent import SIDEWAYS
-from app.scheduling.kernels.dual.search import (
-    BEHIND,
-    MOST_ADDED,
-    NOISE,
-    SeedArray,
-    effort,
-    uniform,
-)
+from app.scheduling.kernels.dual.kicks import BEHIND, MOST_ADDED, NOISE
+from app.scheduling.kernels.dual.starts import SeedArray, effort, uniform
 from app.scheduling.kernels.dual.sweeps import add, align, response
 from app.scheduling.kernels.wideband.band import (
     Band,
