@@ -64,10 +64,12 @@ class CellFields(BaseModel):
     @property
     def reference_power(self) -> float:
         """P: the largest power limit."""
-        if self.power == []:
+        if not isinstance(self.power, list):
+            return float(self.power)
+        if not self.power:
             message = "must be one number, or one per device"
             raise invalid([{"loc": ["power"], "msg": message}])
-        return float(max(self.power) if isinstance(self.power, list) else self.power)
+        return float(max(self.power))
 
     @property
     def reference_noise(self) -> float:
@@ -90,13 +92,20 @@ class CellFields(BaseModel):
         InvalidProblemError
             A field is wrong; the error names it.
         """
-        if problem.antennas <= problem.devices and not self._is_described:
+        matrix = problem.channels if isinstance(problem, Problem) else problem.direct
+        antennas, devices = matrix.shape
+        if (
+            antennas <= devices
+            and self.noise_covariance is self.excluded is self.required is self.previous is None
+            and not isinstance(self.power, list)
+        ):
+            # The standard problem says it all; most requests are like this, so it must cost little.
             return problem
         return state(
             problem,
-            power=self._power(problem.devices),
-            noise_covariance=self._covariance(problem.antennas),
-            **self.named_devices(problem.devices, ids),
+            power=self._power(devices),
+            noise_covariance=self._covariance(antennas),
+            **self.named_devices(devices, ids),
         )
 
     def named_devices(self, devices: int, ids: Sequence[str] | None) -> dict[str, IndexArray]:
@@ -111,11 +120,6 @@ class CellFields(BaseModel):
             name: _indices(name, getattr(self, name), devices, ids)
             for name in ("excluded", "required", "previous")
         }
-
-    @property
-    def _is_described(self) -> bool:
-        """Whether a field says what the standard problem cannot."""
-        return isinstance(self.power, list) or not self.model_fields_set.isdisjoint(_CELL_FIELDS)
 
     def _power(self, devices: int) -> RealArray | None:
         if not isinstance(self.power, list):
