@@ -77,7 +77,7 @@ attack: .venv/installed-dev ## attack a service of this machine, and print what 
 fuzz: .venv/installed-dev ## send thousands of requests made from the OpenAPI document (minutes)
 	@$(BIN)/pytest tests/faults/test_schema.py --hypothesis-profile thorough
 
-fuzz-magnitudes: .venv/installed-dev ## send channels of every magnitude and rank to every algorithm (minutes)
+fuzz-magnitudes: .venv/installed-dev ## send channels of every magnitude and rank to every algorithm and route (minutes)
 	@FUZZ_PROBLEMS=$(or $(FUZZ_PROBLEMS),200) $(BIN)/pytest tests/faults/test_magnitudes.py
 
 soak: .venv/installed-dev ## load the service for minutes and watch its memory (SOAK_SECONDS=300)

@@ -12,6 +12,7 @@ STUDIES = {
     "priorities": "value of the devices served, with priorities",
     "frontier_scale": "the frontier for many devices, beside dual pursuit at its points",
     "frontier_priorities": "the frontier with priorities, beside the best over all sets",
+    "csi_error": "devices that wrong estimates allow, beside a rule that broke the tolerance",
     "cells": "what knowing the interference is worth; few devices at many antennas",
     "irs": "algorithms that tune a reflecting surface",
     "irs_search": "the joint search with a surface beside one that only adds devices",

@@ -8,6 +8,7 @@ from collections import Counter
 from contextlib import ExitStack
 
 import httpx
+import msgpack
 import numpy as np
 import pytest
 
@@ -163,7 +164,8 @@ def test_a_malformed_body_is_answered_and_counted_once(client, path, pause, stat
     assert f'status="{status.decode()}"' in name
 
 
-def test_an_impossible_shape_is_the_requests_fault_also_when_a_queue_is_full():
+@pytest.mark.parametrize(("media_type", "encode"), [(JSON, json.dumps), (MSGPACK, msgpack.packb)])
+def test_an_impossible_shape_is_the_requests_fault_also_when_a_queue_is_full(media_type, encode):
     """422, which is no reason to try again, whatever the queues hold."""
     channels = iid_channels(np.random.default_rng(0), 16, 200)
     algorithm = {"name": "dual_pursuit", "starts": 1000}
@@ -181,7 +183,7 @@ def test_an_impossible_shape_is_the_requests_fault_also_when_a_queue_is_full():
             time.sleep(0.01)
         for shape in (["9" * 400, "2"], [1e308, 2], [float("inf"), 2], [-1, 2]):
             channels = {"dtype": "complex128", "shape": shape, "data": ""}
-            content = json.dumps({**slow, "channels": channels}).encode()
-            answer = client.post("/schedule", content=content, headers={"Content-Type": JSON})
-            assert answer.status_code == 422
+            content = encode({**slow, "channels": channels})
+            answer = client.post("/schedule", content=content, headers={"Content-Type": media_type})
+            assert answer.status_code == 422, shape
             assert answer.json()["retryable"] is False

@@ -1,0 +1,5 @@
+"""Faults and attacks; what checks answers explains what it finds wrong."""
+
+import pytest
+
+pytest.register_assert_rewrite("tests.faults.answers")

@@ -158,8 +158,13 @@ class WidebandProblem(AnyProblem):
         norms = np.linalg.norm(receivers, axis=1, keepdims=True)
         units = receivers / np.where(norms > 0, norms, 1.0)
         gains = np.abs(np.einsum("fnk,fn->fk", self.channels.conj(), units)) ** 2
+        return self._costs_of(gains)
+
+    def _costs_of(self, gains: RealArray) -> RealArray:
+        """Return the required gains over ``gains`` (F, K), infinite where that cannot be told."""
         costs = np.full(gains.shape, np.inf)
-        np.divide(self.required_gains, gains, out=costs, where=gains > 0)
+        with np.errstate(over="ignore"):
+            np.divide(self.required_gains, gains, out=costs, where=gains > 0)
         return costs
 
     def keeps(self, costs: RealArray) -> bool | MaskArray:
@@ -193,9 +198,7 @@ class WidebandProblem(AnyProblem):
 
         That device, if it can be served at all, and all that cost no more on any subcarrier.
         """
-        gains = np.linalg.norm(self.channels, axis=1) ** 2
-        alone = np.full(gains.shape, np.inf)
-        np.divide(self.required_gains, gains, out=alone, where=gains > 0)
+        alone = self._costs_of(np.linalg.norm(self.channels, axis=1) ** 2)
         device = int(np.argmin(alone.max(axis=0) if self.each else alone.mean(axis=0)))
         receivers = self.channels[:, :, device].copy()
         costs = self.costs(receivers)

@@ -144,6 +144,37 @@ def test_the_tolerance_holds_for_every_channel_within_the_csi_error(name, criter
     assert served > 20
 
 
+@every_scheduler
+@pytest.mark.parametrize("method", ["zero_forcing", "mmse"])
+def test_any_magnitude_of_errors_and_noise(name, method):
+    """Where the error is all rounding, where weak subcarriers cost everything, and in between."""
+    rng = np.random.default_rng(10)
+    served = 0
+    for _ in range(150):
+        problem = replace(
+            random_wideband_problem(rng),
+            gamma=10.0 ** rng.choice([-3, 0, 1, 10, 30]),
+            power=10.0 ** rng.choice([-6, 0, 6]),
+            noise_variance=10.0 ** rng.choice([-6, 0, 6]),
+            csi_error=10.0 ** rng.uniform(-12, 1),
+            criterion=str(rng.choice(["mean", "each"])),
+        )
+        strengths = 10.0 ** rng.uniform(-160, 29, (problem.subcarriers, 1, problem.devices))
+        problem = replace(problem, channels=problem.channels * strengths)
+        schedule = solve(problem, name, coordination=method)
+        verify(problem, schedule, method=method)
+        served += schedule.active.size
+    assert served > 20
+
+
+def test_mmse_may_keep_the_tolerance_where_a_device_alone_would_miss_it():
+    """With zero forcing both devices have E > ε; together with mmse the worst case is within it."""
+    problem = WidebandProblem(np.ones((1, 1, 2)), np.ones(2), 1.0, csi_error=0.0257)
+    schedule = solve(problem, "intersection", coordination="mmse", polish=True)
+    verify(problem, schedule, method="mmse")
+    assert schedule.computation_error <= problem.max_error
+
+
 @both_criteria
 @pytest.mark.parametrize("name", ["dual_pursuit", "matching_pursuit"])
 def test_stopped_at_once_it_serves_whom_the_easiest_device_lets_it_serve(name, criterion):
