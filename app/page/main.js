@@ -35,7 +35,7 @@ const tradeoff = new Tradeoff(drawTradeoff, (message) => {
   find("#curve-error").hidden = !shown;
 });
 const chart = new Chart(find("#curve"), find("#legend"), (gamma) => change({ gamma: inRange(gamma) }));
-const player = new Player(advance, () => change({}));
+const player = new Player(advance, restart, () => change({}));
 
 // What the panels tell.
 const hear = {
@@ -182,6 +182,13 @@ function advance() {
   return true;
 }
 
+/** Go back to the first round of the trace; return whether there is another. */
+function restart() {
+  if (!given || given.rounds.length < 2) return false;
+  change({ round: 0 });
+  return true;
+}
+
 /** Show or hide the second algorithm. */
 function compare(name) {
   if (name && !panels.second) panels.second = new Panel("second", hear);
@@ -258,6 +265,7 @@ function use(newGiven) {
     values.first = name;
   }
   change(values);
+  scrollTo({ top: 0 });
 }
 
 connectTheme();

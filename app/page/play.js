@@ -10,17 +10,19 @@ const ROUNDS = 40;
 const PERFECT = "perfect";
 const [TOP, RIGHT, BOTTOM, LEFT] = [8, 12, 36, 50];
 
-/** Plays rounds: `advance()` goes to the next and returns whether there is one, `stopped()` hears of the end. */
+/** Plays rounds: `advance()` goes to the next, `restart()` to the first, both return whether there is one; `stopped()` hears of the end. */
 export class Player {
   playing = false;
   #advance;
+  #restart;
   #stopped;
   #key = "";
   #history = {};
   #names = {};
 
-  constructor(advance, stopped) {
+  constructor(advance, restart, stopped) {
     this.#advance = advance;
+    this.#restart = restart;
     this.#stopped = stopped;
     find("#play").addEventListener("click", () => (this.playing ? this.#stop() : this.#start()));
     new ResizeObserver(() => this.#draw()).observe(find("#learning"));
@@ -44,6 +46,7 @@ export class Player {
       this.given = given ?? null;
       this.#reset(positions.length, state.places);
     }
+    find("#play").disabled = Boolean(given && (round.band || given.rounds.length < 2));
     if (!this.playing) return;
     if (Object.values(panels).some(({ answer }) => !answer)) return this.#stop();
     const seed = this.#rounds().length;
@@ -69,7 +72,10 @@ export class Player {
     if (!this.given && this.#rounds().length >= ROUNDS) this.#key = "";
     this.playing = true;
     find("#play").textContent = "Pause";
-    if (!this.#advance()) this.#stop();
+    // A trace is played from its first round on.
+    if (this.given && !this.#rounds().length ? this.#restart() : this.#advance()) return;
+    this.#key = "";
+    if (!this.#restart()) this.#stop();
   }
 
   #stop() {

@@ -170,16 +170,27 @@ def test_a_trace_is_played_round_by_round(visit, tmp_path):
     visit.answered("first", "second")
     gamma = page.locator("#gamma").input_value()
     page.locator("#play").click()
-    expect(page.locator("#played")).to_have_text("Mean over 3 rounds:", timeout=20_000)
+    expect(page.locator("#played")).to_have_text("Mean over 4 rounds:", timeout=20_000)
     expect(page.locator("#play")).to_have_text("Play rounds")
     counts = []
-    for channels in trace[1:]:
+    for channels in trace:
         body = {"channels": {"real": channels.real.tolist(), "imag": channels.imag.tolist()}}
         body |= {"gamma_db": float(gamma), "algorithm": "dual_pursuit", "seed": 1}
         counts.append(len(httpx.post(f"{visit.url}/schedule", json=body).json()["active"]))
     told = page.locator("#means .second").inner_text()
     assert float(told.split(": ")[1].split()[0]) == pytest.approx(np.mean(counts), rel=5e-3)
     assert page.locator("#learning .curve").count() == 3
+    # Once more from the beginning.
+    page.locator("#play").click()
+    expect(page.locator("#played")).to_have_text("Mean over 1 round:", timeout=20_000)
+    expect(page.locator("#played")).to_have_text("Mean over 4 rounds:", timeout=20_000)
+    assert page.locator("#means .second").inner_text() == told
+    np.save(tmp_path / "one.npy", trace[0])
+    page.locator("#open-own").click()
+    page.locator("#own-file").set_input_files(tmp_path / "one.npy")
+    expect(page.locator("#play")).to_be_disabled()
+    page.locator("#use-model").click()
+    expect(page.locator("#play")).to_be_enabled()
 
 
 @pytest.mark.parametrize("place", ["[data-panel=first]", "#tolerance"])
