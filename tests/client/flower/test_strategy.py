@@ -135,9 +135,9 @@ def test_nodes_are_asked_once_unless_they_report_channels(scheduler):
 def test_a_node_that_does_not_describe_itself_is_left_out(scheduler, caplog):
     app = make_app()
     grid = FakeGrid(app, NODES)
-    answer = grid._answer
+    answer = grid.answer
     silent = next(node for node, partition in grid.partitions.items() if partition == 2)
-    grid._answer = lambda m: None if m.metadata.dst_node_id == silent else answer(m)
+    grid.answer = lambda m: None if m.metadata.dst_node_id == silent else answer(m)
     arrays, metrics = one_round(strategy(scheduler), grid)
     assert metrics["air-devices"] == NODES - 1
     assert_mean_of(arrays, [0, 1, 3, 4, 5, 6, 7])
@@ -146,7 +146,7 @@ def test_a_node_that_does_not_describe_itself_is_left_out(scheduler, caplog):
 
 def test_one_odd_reply_does_not_end_the_run(scheduler, caplog):
     grid = FakeGrid(make_app(), NODES)
-    answer = grid._answer
+    answer = grid.answer
 
     def odd(message):
         reply = answer(message)
@@ -157,7 +157,7 @@ def test_one_odd_reply_does_not_end_the_run(scheduler, caplog):
             reply.content["more"] = ArrayRecord()
         return reply
 
-    grid._answer = odd
+    grid.answer = odd
     arrays, _ = one_round(strategy(scheduler), grid)
     assert_mean_of(arrays, [0, 1, 3, 4, 5, 6, 7])
     assert "without one ArrayRecord" in caplog.text
@@ -181,7 +181,7 @@ def test_a_forgotten_report_ends_the_run_and_says_what_to_do(scheduler, caplog):
 
 def test_a_hung_node_costs_one_timeout(scheduler, caplog):
     grid = FakeGrid(make_app(), NODES)
-    answer, hung = grid._answer, next(iter(grid.partitions))
+    answer, hung = grid.answer, next(iter(grid.partitions))
     asked = []
 
     def silent(message):
@@ -190,7 +190,7 @@ def test_a_hung_node_costs_one_timeout(scheduler, caplog):
             return None
         return answer(message)
 
-    grid._answer = silent
+    grid.answer = silent
     result = strategy(scheduler).start(grid, MODEL, num_rounds=4)
     assert len(asked) == 1
     assert result.train_metrics_clientapp[4]["air-devices"] == NODES - 1
