@@ -13,7 +13,7 @@ const GLYPHS = {
 const WORDS = { active: "active", waiting: "waiting", never: "out of reach even alone", asked: "waiting for an answer" };
 const STEP = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
-/** Draws into an <svg>; `moved(device, [x, y])`, `restored(device)` and `surfaceMoved([x, y])` hear of changes. */
+/** Draws into an <svg>; `moved(device, [x, y])`, `restored(device)`, `surfaceMoved([x, y])` and `jammerMoved([x, y])` hear of changes. */
 export class Cell {
   #root;
   #hear;
@@ -27,9 +27,9 @@ export class Cell {
   constructor(root, hear) {
     this.#root = root;
     this.#hear = hear;
-    const [rings, beam, rays, surface, array, devices] = Array.from({ length: 6 }, () => svg("g"));
-    this.#layers = { rings, beam, rays, surface, array, devices };
-    root.append(rings, beam, rays, array, surface, devices);
+    const [rings, beam, rays, surface, jammer, array, devices] = Array.from({ length: 7 }, () => svg("g"));
+    this.#layers = { rings, beam, rays, surface, jammer, array, devices };
+    root.append(rings, beam, rays, array, surface, jammer, devices);
     set(beam, { "clip-path": "url(#edge)" });
     beam.append(svg("path", { class: "beam" }));
     rays.append(svg("path", { class: "ray" }), svg("path", { class: "ray bounce" }));
@@ -42,6 +42,14 @@ export class Cell {
     );
     set(surface, { class: "surface", role: "button", tabindex: 0, hidden: true });
     this.#draggable(surface, () => this.#surfaceAt(), (at) => hear.surfaceMoved(at));
+    jammer.append(
+      svg("circle", { class: "hit", r: 12 }),
+      svg("circle", { class: "focus", r: 11 }),
+      svg("path", { class: "bolt", d: "M1.5-8L-4.5 1H-.5L-1.5 8L4.5-1.5H.5z" }),
+      svg("text", { class: "name", x: 0, y: 16 }, "jammer"),
+    );
+    set(jammer, { class: "jammer", role: "button", tabindex: 0, hidden: true });
+    this.#draggable(jammer, () => this.#round.jammer.place, (at) => hear.jammerMoved(at));
   }
 
   /** Draw where everything is. */
@@ -58,15 +66,15 @@ export class Cell {
       set(each.children[1], { r: Math.max(6.5, 3 + 3.6 * sizes[device]) });
     });
     this.#root.classList.toggle("fixed", Boolean(round.given));
-    const { surface } = this.#layers;
-    const shown = Boolean(round.surface?.place);
-    set(surface, { hidden: !shown, tabindex: shown ? 0 : -1 });
-    if (shown) {
-      const [x, y] = round.surface.place;
-      const label = `Reflecting surface, ${polar([x, y])}. Arrow keys move it.`;
-      set(surface, { transform: `translate(${x} ${-y})`, "aria-label": label });
-    }
+    this.#put(this.#layers.surface, "Reflecting surface", round.surface?.place);
+    this.#put(this.#layers.jammer, "Jammer", round.jammer?.place);
     if (this.#verdict) this.#describe();
+  }
+
+  /** Draw what can be dragged beside the devices, or hide it where it has no place. */
+  #put(layer, name, at) {
+    set(layer, { hidden: !at, tabindex: at ? 0 : -1 });
+    if (at) set(layer, { transform: `translate(${at[0]} ${-at[1]})`, "aria-label": `${name}, ${polar(at)}. Arrow keys move it.` });
   }
 
   /** Draw who is served and why. */

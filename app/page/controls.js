@@ -35,6 +35,12 @@ export function connectControls(state, change, picked) {
   find("#surface").addEventListener("change", ({ target }) => {
     change({ surface: { ...state().surface, on: target.checked } });
   });
+  find("#jammer").addEventListener("change", ({ target }) => {
+    change({ jammer: { ...state().jammer, on: target.checked } });
+  });
+  find("#strength").addEventListener("input", ({ target: { valueAsNumber: strength } }) => {
+    change({ jammer: { ...state().jammer, strength } });
+  });
   for (const name of ["elements", "bits"]) {
     find(`#${name}`).addEventListener("input", ({ target }) => {
       change({ surface: { ...state().surface, [name]: Number(target.value) } });
@@ -67,6 +73,10 @@ export function showControls(state, { given, range, rings, band }) {
   find("#polish").checked = state.polish;
   find("#surface").checked = state.surface.on && !given;
   find("#surface-controls").hidden = !state.surface.on || Boolean(given);
+  show("strength", state.jammer.strength);
+  find("#jammer").checked = state.jammer.on && !given;
+  find("#jammer-section").hidden = Boolean(given);
+  find("#jammer-controls").hidden = !state.jammer.on || Boolean(given);
   find("#put-back").hidden = state.moved.size === 0 || Boolean(given);
   find("#model").hidden = Boolean(given);
   find("#surface-section").hidden = Boolean(given);
@@ -93,5 +103,5 @@ function show(name, value) {
   const field = find(`#${name}`);
   if (field !== document.activeElement || field.type === "range") field.value = value;
   const output = find(`output[for=${name}]`);
-  if (output) output.value = name === "gamma" ? `${value} dB`.replace("-", "−") : value;
+  if (output) output.value = ["gamma", "strength"].includes(name) ? `${value} dB`.replace("-", "−") : value;
 }

@@ -62,6 +62,10 @@ const hear = {
     [state.surface.x, state.surface.y] = within(at);
     change({});
   },
+  jammerMoved(at) {
+    [state.jammer.x, state.jammer.y] = within(at);
+    change({});
+  },
   marked(device) {
     marked = device;
     const told = Object.values(panels).map((panel) => panel.words(device));

@@ -2,6 +2,7 @@
 
 import { PAPER, fade, place, response } from "./channels.js";
 import { energies, packed, scaled } from "./complex.js";
+import { asAsked, covariance, jammerOf, through } from "./jammer.js";
 import { LIMITS, SHARES } from "./state.js";
 
 /** Milliseconds that an answer may take: the page would rather say that it is slow. */
@@ -19,6 +20,8 @@ export function round(state, given) {
     const values = shares(state[name], given?.fields[name], made.positions.length);
     if (values) made.fields[name] = values;
   }
+  made.jammer = given ? null : jammerOf(state.jammer, made.channels.direct.rows, made.reference);
+  if (made.jammer) made.fields.noise_covariance = covariance(made.jammer);
   made.range = given?.range ?? LIMITS.gamma;
   return made;
 }
@@ -84,9 +87,10 @@ export function towards(azimuth, receiver) {
   return real * real + imag * imag;
 }
 
-/** Return how far a device in plain view is served towards an azimuth: γ PL(l) |a(θ)ᴴc|² = 1. */
-export function reach(azimuth, receiver, gamma, { reference }) {
-  return reference * (gamma * towards(azimuth, receiver)) ** (1 / PAPER.pathLossExponent);
+/** Return how far a device in plain view is served towards an azimuth: γ PL(l) |a(θ)ᴴc|² = cᴴRc. */
+export function reach(azimuth, receiver, gamma, { reference, jammer }) {
+  const heard = (gamma * towards(azimuth, receiver)) / through(jammer, receiver);
+  return reference * heard ** (1 / PAPER.pathLossExponent);
 }
 
 export const gammaOf = (state) => 10 ** (state.gamma / 10);
@@ -117,10 +121,10 @@ export function valueOf({ fields: { priorities } }, devices) {
 export const endpoint = ({ band, surface }) => (band ? "/schedule/wideband" : surface ? "/schedule/irs" : "/schedule");
 
 /** Return the path and body of the request for an algorithm, `{name, …parameters}`. */
-export function request({ state, channels, surface, band, fields: { participation: _, criterion, ...fields } }, algorithm) {
+export function request({ state, channels, surface, band, jammer, fields: { participation: _, criterion, ...fields } }, algorithm) {
   if (band && criterion) fields.criterion = criterion;
   const shared = {
-    gamma_db: state.gamma,
+    gamma_db: asAsked(state.gamma, jammer),
     algorithm,
     ...(state.polish && { polish: true }),
     deadline_ms: DEADLINE,
@@ -151,5 +155,5 @@ export function frontier(round) {
 export function sweep(round, algorithm, gammas) {
   const { body } = request(round, algorithm);
   const rounds = gammas.map((gamma) => scaled(round.channels.direct, 10 ** (gamma / 20)));
-  return { ...body, channels: packed(...rounds), gamma_db: 0 };
+  return { ...body, channels: packed(...rounds), gamma_db: asAsked(0, round.jammer) };
 }

@@ -5,6 +5,7 @@ export const LIMITS = {
   antennas: [1, 32],
   gamma: [-10, 40],
   elements: [2, 32],
+  strength: [0, 40],
   bits: [0, 6],
   round: [0, 1e6],
 };
@@ -24,6 +25,7 @@ const DEFAULTS = {
   second: "dual_pursuit",
 };
 const SURFACE = { x: 45, y: 45, elements: 16, bits: 0 };
+const JAMMER = { x: -60, y: 25, strength: 25 };
 
 /** Read the state from the part of an address after #; what is not understood is left out. */
 export function read(hash) {
@@ -45,6 +47,9 @@ export function read(hash) {
   if ([x, y, elements, bits].every(Number.isFinite)) {
     Object.assign(state.surface, { x, y, elements, bits });
   }
+  state.jammer = { ...JAMMER, on: given.has("jammer") };
+  const [east, north, strength] = (given.get("jammer") ?? "").split(",").map(Number);
+  if ([east, north, strength].every(Number.isFinite)) Object.assign(state.jammer, { x: east, y: north, strength });
   for (const name of Object.keys(SHARES)) {
     state[name] = new Map();
     for (const each of (given.get(name) ?? "").split(";")) {
@@ -68,6 +73,8 @@ function checked(state) {
   state.surface.elements = Math.round(limited("elements", state.surface.elements));
   state.surface.bits = Math.round(limited("bits", state.surface.bits));
   [state.surface.x, state.surface.y] = within([state.surface.x, state.surface.y]);
+  state.jammer.strength = limited("strength", state.jammer.strength);
+  [state.jammer.x, state.jammer.y] = within([state.jammer.x, state.jammer.y]);
   state.first ||= DEFAULTS.first;
   return state;
 }
@@ -85,6 +92,8 @@ export function written(state) {
   }
   const { on, x, y, elements, bits } = state.surface;
   if (on) said.set("surface", [short(x), short(y), elements, bits].join(","));
+  const { jammer } = state;
+  if (jammer.on) said.set("jammer", [short(jammer.x), short(jammer.y), jammer.strength].join(","));
   const moved = [...state.moved].map(([device, at]) => [device, ...at.map(short)].join(","));
   if (moved.length) said.set("moved", moved.join(";"));
   for (const name of Object.keys(SHARES)) {

@@ -1,6 +1,7 @@
 // What else the page asks about a round once its schedules are there: the proven bound, the frontier, and
 // how many devices each algorithm serves at other tolerances. The quickest comes first.
 
+import { asShown } from "./jammer.js";
 import { frontier, request, sweep } from "./round.js";
 import { ask, insist, newest, pause } from "./service.js";
 
@@ -105,5 +106,6 @@ async function bound(round, found, panels, signal) {
 
 async function tradeoff(round, found, signal) {
   if (round.surface || round.band || found.frontier) return;
-  found.frontier = (await insist("schedule/frontier", frontier(round), signal, quietly)).answer;
+  const { answer } = await insist("schedule/frontier", frontier(round), signal, quietly);
+  found.frontier = asShown(answer, round.jammer);
 }

@@ -1,6 +1,7 @@
 // What an answer means for every device: active, waiting, or out of reach even alone.
 
 import { column, columnsTimes, energies, gains, product, sum, vector } from "./complex.js";
+import { heardAlone, through } from "./jammer.js";
 import { needs } from "./round.js";
 
 /** Judge every device of a round; without an answer nobody is active.
@@ -13,7 +14,7 @@ export function verdict(round, answer) {
   const phases = answer?.phases && vector(answer.phases);
   const used = Boolean(phases?.real.some((value, m) => value || phases.imag[m]));
   const channels = used ? tuned(round.channels, phases) : direct;
-  const alone = round.surface && (used || !answer) ? bestAlone(round.channels) : energies(direct);
+  const alone = round.surface && (used || !answer) ? bestAlone(round.channels) : heardAlone(direct, round.jammer);
   const active = new Set(answer?.active);
   const receiver = answer?.receiver ? vector(answer.receiver) : null;
   // Who is served on one subcarrier says little about a band, and the noise may come from some directions.
@@ -24,11 +25,12 @@ export function verdict(round, answer) {
   });
   if (!receiver) return { states, margins: null, bounced: null, receiver };
   const received = gains(channels, receiver);
+  const noise = through(round.jammer, receiver);
   const straight = gains(direct, receiver);
   const reflected = used ? gains(reflections(round.channels, phases), receiver) : null;
   return {
     states,
-    margins: received.map((gain, device) => 10 * Math.log10(gain / needed[device])),
+    margins: received.map((gain, device) => 10 * Math.log10(gain / (noise * needed[device]))),
     bounced: straight.map((gain, device) => Boolean(reflected && reflected[device] > gain)),
     receiver,
   };
