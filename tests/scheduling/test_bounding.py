@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from app.scheduling import SCHEDULERS, Problem, VerificationError, plain, solve
-from app.scheduling.bounding import MOST_DEVICES, STRONG, prove
+from app.scheduling.bounding import MOST_DEVICES, STRONG, prove, relaxation_bound
 from app.scheduling.kernels.proof.bound import (
     CENTRE,
     CUT,
@@ -49,6 +49,18 @@ def test_equals_the_exhaustive_search():
         assert proof.upper_bound == served_by(problem, proof) == best
         larger += best > 2
     assert larger > 20
+
+
+def test_the_relaxation_alone_is_no_less_than_the_exhaustive_search():
+    rng = np.random.default_rng(30)
+    nearer = 0
+    for _ in range(40):
+        problem = random_problem(rng, 12)
+        best = most_devices(problem)
+        bound = relaxation_bound(problem, 0.0)
+        assert best <= bound <= problem.devices
+        nearer += bound < problem.devices
+    assert nearer > 20
 
 
 @pytest.mark.parametrize("gamma_db", [-4, -1, 1])

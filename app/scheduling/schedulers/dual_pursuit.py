@@ -46,6 +46,8 @@ from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
 
 _TOLERANCE = 1e-3
 _VISITS, _VISITS_PER_DEVICE = 10_000, 20
+_DESCENT_VISITS = 200
+_CONSTANT_FROM = 60
 
 
 @dataclass(frozen=True)
@@ -86,11 +88,13 @@ def estimate(parameters: DualPursuitParameters, antennas: int, devices: int) -> 
     """Bound the seconds of each start, with its kicks, and of one polish.
 
     For 50 devices that can be served alone, or fewer, two and a half times as many starts are made:
-    a few of many devices can take longer than all of them.
+    a few of many devices can take longer than all of them. From 60 devices on, the effort of a
+    start does not grow with their number, but that of the first descent does.
     """
     few = 100e-6 + 8e-6 * antennas
-    many = 1.73e-6 * devices * (1 + devices / 60) * antennas
-    visits = _VISITS + _VISITS_PER_DEVICE * devices
+    growing = min(devices, _CONSTANT_FROM)
+    many = 1.73e-6 * growing * (1 + growing / 60) * antennas
+    visits = _VISITS + _VISITS_PER_DEVICE * devices + _DESCENT_VISITS * (devices - growing)
     return parameters.starts * (60e-6 + max(few, many)) + visits * (10e-9 + 2e-9 * antennas)
 
 
