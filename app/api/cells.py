@@ -16,8 +16,6 @@ from app.scheduling.types import ComplexArray, IndexArray, RealArray
 Positive = Annotated[Number, Field(gt=0)]
 Devices = list[int | Annotated[str, Field(max_length=256)]]
 
-_CELL_FIELDS = frozenset({"noise_covariance", "excluded", "required", "previous"})
-
 _number: TypeAdapter[Any] = TypeAdapter(Number)
 _positive: TypeAdapter[Any] = TypeAdapter(Positive)
 _vector: TypeAdapter[Any] = TypeAdapter(Vector)
@@ -103,8 +101,8 @@ class CellFields(BaseModel):
             return problem
         return state(
             problem,
-            power=self._power(devices),
-            noise_covariance=self._covariance(antennas),
+            power=self.power_limits(devices),
+            noise_covariance=self.covariance(antennas),
             **self.named_devices(devices, ids),
         )
 
@@ -121,7 +119,8 @@ class CellFields(BaseModel):
             for name in ("excluded", "required", "previous")
         }
 
-    def _power(self, devices: int) -> RealArray | None:
+    def power_limits(self, devices: int) -> RealArray | None:
+        """Return (K,) P_k; None if all are the same."""
         if not isinstance(self.power, list):
             return None
         if len(self.power) != devices:
@@ -135,7 +134,8 @@ class CellFields(BaseModel):
             )
         return None if (power == power[0]).all() else power
 
-    def _covariance(self, antennas: int) -> ComplexArray | None:
+    def covariance(self, antennas: int) -> ComplexArray | None:
+        """Return (N, N) R; None for white noise."""
         if self.noise_covariance is None:
             return None
         if "noise_variance" in self.model_fields_set:
@@ -164,20 +164,3 @@ def _indices(
         else:
             found.add(item)
     return np.array(sorted(found), np.int64)
-
-
-def require_no_cell_fields(request: CellFields, route: str, *allowed: str) -> None:
-    """Refuse the fields that ``route`` does not take yet.
-
-    Raises
-    ------
-    ApiError
-        One of them is given.
-    """
-    given = {name for name in _CELL_FIELDS if getattr(request, name) is not None}
-    refused = sorted(given - set(allowed))
-    if isinstance(request.power, list) and "power" not in allowed:
-        refused.append("power")
-    if refused:
-        message = f"is not available on {route}"
-        raise invalid([{"loc": [name], "msg": message} for name in refused])

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationInfo, field_validator
 
 from app.api.algorithms import WIDEBAND_CHOICES, AlgorithmChoice, algorithm_in
-from app.api.cells import Positive, require_no_cell_fields
 from app.api.requests import (
     ALGORITHM,
     BoundedRequest,
@@ -15,9 +14,9 @@ from app.api.requests import (
 )
 from app.api.responses import BoundedRound, ScheduledRound, schedule_answer
 from app.api.wire import NestedMatrix, PackedArray, complex_array
-from app.scheduling import Schedule, WidebandProblem
+from app.scheduling import AnyProblem, Schedule, WidebandProblem
 from app.scheduling.types import ComplexArray
-from app.scheduling.wideband.cell import state
+from app.scheduling.wideband.coordinates import state_in_cell
 from app.scheduling.wideband.problem import Criterion
 
 
@@ -36,9 +35,6 @@ class WidebandRequest(BoundedRequest):
         default="mean",
         description="What the tolerance limits: the mean of the subcarriers' errors, which is the "
         "error of the aggregated model, or each of them.",
-    )
-    power: Positive = Field(
-        default=1.0, description="Transmit power limit P of every device on each subcarrier."
     )
     warm_start: Annotated[Any, complex_array("subcarriers", "antennas")] | None = Field(
         default=None,
@@ -64,11 +60,16 @@ class WidebandRequest(BoundedRequest):
         )
         return channels
 
-    def _state(self, stated: dict[str, Any]) -> Sequence[WidebandProblem]:
-        require_no_cell_fields(self, "/schedule/wideband", "excluded", "required", "previous")
+    def _state(self, stated: dict[str, Any]) -> Sequence[AnyProblem]:
         own = {"priorities": self.priorities, "criterion": self.criterion}
         problem = WidebandProblem(channels=self.channels, **stated | own)
-        return [state(problem, **self.named_devices(problem.devices, self.device_ids))]
+        cell = state_in_cell(
+            problem,
+            power=self.power_limits(problem.devices),
+            noise_covariance=self.covariance(problem.antennas),
+            **self.named_devices(problem.devices, self.device_ids),
+        )
+        return [cell]
 
 
 class WidebandAnswer(BoundedRound, ScheduledRound):

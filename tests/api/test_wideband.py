@@ -113,12 +113,30 @@ def test_devices_that_must_or_must_not_take_part(client):
     assert {0, 5} <= set(post(client, asked | enough)["active"])
 
 
+def test_power_limits_and_covariance(client):
+    limits = np.linspace(0.3, 2.0, 9)
+    noise = CHANNELS[0][:, :1] @ CHANNELS[0][:, :1].conj().T + np.eye(CHANNELS.shape[1])
+    cell = {"power": limits.tolist(), "noise_covariance": nested(noise), "gamma_db": 6}
+    answer = post(client, ROUND | cell)
+    active = answer["active"]
+    assert active
+    receivers, scalars = unpacked(answer["receivers"]), unpacked(answer["transmit_scalars"])
+    assert (np.abs(scalars) ** 2 <= limits * (1 + 1e-9)).all()
+    for f in range(3):
+        eta = answer["power_factors"][f]
+        received = receivers[f].conj() @ CHANNELS[f][:, active] * scalars[f, active]
+        np.testing.assert_allclose(received / np.sqrt(eta), WEIGHTS[active], rtol=1e-6)
+        through = np.vdot(receivers[f], noise @ receivers[f]).real
+        assert answer["computation_errors"][f] == pytest.approx(through / eta, rel=1e-6)
+
+
 @pytest.mark.parametrize(
     ("changed", "field", "message"),
     [
         ({"excluded": [9]}, "excluded", "0 to 8"),
         ({"required": [1], "excluded": [1]}, "required", "excluded as well"),
-        ({"power": [1.0] * 9}, "power", "number"),
+        ({"power": [1.0] * 8}, "power", "9, one per device"),
+        ({"noise_covariance": nested(np.eye(3))}, "noise_covariance", "4 × 4"),
         ({"channels": nested(CHANNELS[0])}, "channels", ""),
         ({"criterion": "worst"}, "criterion", "'mean' or 'each'"),
         ({"algorithm": "dc"}, "algorithm", "dual_pursuit, intersection, matching_pursuit"),
