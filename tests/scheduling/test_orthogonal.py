@@ -5,7 +5,15 @@ import itertools
 import numpy as np
 import pytest
 
-from app.scheduling import IRS_SCHEDULERS, SCHEDULERS, IrsProblem, Problem, solve
+from app.scheduling import (
+    IRS_SCHEDULERS,
+    SCHEDULERS,
+    WIDEBAND_SCHEDULERS,
+    IrsProblem,
+    Problem,
+    WidebandProblem,
+    solve,
+)
 from lab.channels import random_unitary
 
 QUICK = ["all_devices", "dual_pursuit", "matching_pursuit", "optimal"]
@@ -72,3 +80,22 @@ def test_behind_a_surface(name):
         problem = IrsProblem(direct, reflected, reflected, np.ones(3), gamma)
         solve(problem, name, coordination="mmse", polish=True)
         solve(problem, name)
+
+
+@pytest.mark.parametrize("name", sorted(WIDEBAND_SCHEDULERS))
+@pytest.mark.parametrize("criterion", ["mean", "each"])
+def test_over_a_band(name, criterion):
+    for gamma, antennas, devices in itertools.product(GAMMAS, range(2, 7), (6, 9, 11)):
+        orthogonal = np.resize(np.fft.fft(np.eye(antennas)).T, (devices, antennas)).T
+        for channels in (orthogonal[None], np.stack([orthogonal, 2 * orthogonal])):
+            problem = WidebandProblem(
+                channels, np.ones(channels.shape[2]), gamma, criterion=criterion
+            )
+            for options in ({}, {"coordination": "mmse", "polish": True}):
+                schedule = solve(problem, name, **options)
+                if not schedule.active.size:
+                    continue
+                for receiver, tone in zip(schedule.receiver, channels, strict=True):
+                    responses = np.abs(receiver.conj() @ tone)
+                    shares = responses / np.linalg.norm(tone, axis=0)
+                    assert (shares[schedule.active] > 1e-7).all()

@@ -81,7 +81,8 @@ def with_required(
     if not stop[0]:
         context = Context(spec.seed, stop, receivers)
         again = spec.scheduler.select(problem, spec.parameters, context)
-        if again.active[required].all():
-            return WithRequired(again)
+        heard = again.active & problem.heard(again.receiver)
+        if heard[required].all():
+            return WithRequired(again._replace(active=heard))
     served = problem.with_joined(receivers, active)
     return WithRequired(selection._replace(receiver=receivers, active=served))

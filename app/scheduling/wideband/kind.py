@@ -23,9 +23,13 @@ def _answer(
     problem: WidebandProblem, selection: Selection, spec: SolveSpec, stop: MaskArray
 ) -> Schedule:
     """Polish the receivers if asked, coordinate the active devices, and verify the schedule."""
+    heard = problem.heard(selection.receiver)
+    selection = selection._replace(active=selection.active & heard)
     selection, missing, gamma = with_required(problem, selection, spec, stop)
     if spec.polish:
         receivers, mask = polish(problem, selection.receiver, selection.active, stop)
+        if not problem.heard(receivers)[mask].all():
+            receivers, mask = selection.receiver, selection.active
         stopped = "deadline" if stop[0] else selection.stopped
         selection = selection._replace(receiver=receivers, active=mask, stopped=stopped)
     schedule = _coordinated(problem, selection, spec.coordination)

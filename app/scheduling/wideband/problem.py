@@ -22,7 +22,7 @@ from typing import Literal
 import numpy as np
 
 from app.scheduling.any_problem import AnyProblem, InvalidProblemError
-from app.scheduling.kernels.formulas import SERVED_TOLERANCE
+from app.scheduling.kernels.formulas import RESOLUTION, SERVED_TOLERANCE
 from app.scheduling.problem import Problem, alone_gains, frozen
 from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray
 
@@ -153,12 +153,19 @@ class WidebandProblem(AnyProblem):
     def costs(self, receivers: ComplexArray) -> RealArray:
         r"""Return (F, K) :math:`q_k\|c_f\|^2/|h_{k,f}^H c_f|^2`, for receivers (F, N) of any norm.
 
-        The largest over a set is :math:`E_f/\varepsilon`.
+        The largest over a set is :math:`E_f/\varepsilon`. A response that may be mere rounding
+        costs infinitely much.
         """
         norms = np.linalg.norm(receivers, axis=1, keepdims=True)
         units = receivers / np.where(norms > 0, norms, 1.0)
         gains = np.abs(np.einsum("fnk,fn->fk", self.channels.conj(), units)) ** 2
-        return self._costs_of(gains)
+        resolution = RESOLUTION * (self.antennas + 4)
+        resolved = (resolution * np.linalg.norm(self.channels, axis=1)) ** 2
+        return self._costs_of(np.where(gains >= resolved, gains, 0.0))
+
+    def heard(self, receivers: ComplexArray) -> MaskArray:
+        """Return whose responses are more than rounding on every subcarrier, (K,)."""
+        return np.asarray(np.isfinite(self.costs(receivers)).all(axis=0))
 
     def _costs_of(self, gains: RealArray) -> RealArray:
         """Return the required gains over ``gains`` (F, K), infinite where that cannot be told."""
