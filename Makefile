@@ -18,7 +18,7 @@ demo: .venv/installed-demo ## train a model over the air, with a service of its 
 	@rm -rf build/demo
 	@$(BIN)/python -m examples.demo --output build/demo
 
-demo-flower: build/flower-venv/installed-ray ## train with Flower, over the air and with plain FedAvg (minutes)
+demo-flower: build/flower-venv/installed-demo ## train with Flower, over the air and with plain strategies (minutes)
 	@rm -rf build/flower
 	@build/flower-venv/bin/python -m examples.flower.compare
 
@@ -37,7 +37,7 @@ test-lowest: $(BIN)/uv ## run the tests with the lowest versions that are allowe
 check-flower: build/flower-venv/installed ## test the Flower strategy on a grid in process
 	@build/flower-venv/bin/python -m pytest tests/client/flower
 
-test-flower: build/flower-venv/installed-ray ## the same, and one run on Ray (minutes)
+test-flower: build/flower-venv/installed-demo ## the same, and the example in torch, also on Ray (minutes)
 	@build/flower-venv/bin/python -m pytest tests/client/flower -m 'slow or not slow'
 
 lint: .venv/installed-dev ## check style, types and who imports whom
@@ -156,7 +156,7 @@ build/flower-venv/installed: pyproject.toml clients/pyproject.toml | $(BIN)/uv
 	@build/flower-venv/bin/python -m app.warmup
 	@touch $@
 
-build/flower-venv/installed-ray: build/flower-venv/installed
-	@echo 'installing Ray into build/flower-venv'
-	@$(BIN)/uv pip install --quiet --python build/flower-venv 'flwr[simulation]>=1.41'
+build/flower-venv/installed-demo: build/flower-venv/installed examples/flower/pyproject.toml
+	@echo 'installing torch, flwr-datasets and Ray into build/flower-venv'
+	@$(BIN)/uv pip install --quiet --python build/flower-venv --requirements examples/flower/pyproject.toml
 	@touch $@

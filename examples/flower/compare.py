@@ -1,16 +1,20 @@
-"""``make demo-flower``: the app beside plain FedAvg, on Flower's simulation engine.
+"""``make demo-flower``: strategies of Flower over the air, beside the same ones alone.
 
-Starts a service and the engine, runs every policy for every seed, prints a table, draws a picture,
-and stops both. Needs the service, ``./clients[federated,flower]`` and Ray in one environment.
+Starts a service, runs the app for every strategy, policy and seed, and prints a table and draws a
+picture for every strategy. The nodes are in this process; with ``--ray`` Flower's simulation engine
+runs them. Needs the service and what ``pyproject.toml`` lists in one environment.
 """
 
 import argparse
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import mean
 from types import FrameType
+from typing import Any
 
 from airsched_client.federated.checkpoint import read_records
 from airsched_client.federated.experiment import Record
@@ -20,8 +24,10 @@ from airsched_client.federated.traces import Trace
 from examples.flower.engine import running_engine
 from lab.service import running_command
 
-_DEVICES, _ANTENNAS, _NOISE_VARIANCE = 20, 6, 1.0
-"""As the app has them."""
+_APP = Path(__file__).parent / "pyproject.toml"
+
+Run = Callable[[Mapping[str, Any]], None]
+"""Runs the app once with values in place of those of its ``pyproject.toml``."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,45 +35,91 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = _parser().parse_args(arguments)
     # `make` forwards SIGTERM unchanged: handle it like Ctrl-C.
     signal.signal(signal.SIGTERM, _interrupt)
-    results = asked.output.resolve() / "runs" / "flower.jsonl"
-    if results.exists():
+    if any(asked.output.glob("*/runs/*.jsonl")):
         print(f"{asked.output} already holds results: choose another folder", file=sys.stderr)
         return 1
-    trace = None if asked.channels is None else Trace.open(asked.channels)
-    devices, antennas = (trace.devices, trace.antennas) if trace else (_DEVICES, _ANTENNAS)
-    results.parent.mkdir(parents=True, exist_ok=True)
+    network: dict[str, Any] = {}
+    if asked.channels is not None:
+        trace = Trace.open(asked.channels)
+        network = {"trace": str(asked.channels.resolve())}
+        network |= {"devices": trace.devices, "antennas": trace.antennas}
+    config = {**defaults(), **network, "num-server-rounds": asked.rounds}
+    config["gamma-db"] = asked.gamma_db
     try:
-        with running_command(log_level="warning") as (_, url), running_engine() as engine:
-            for count, seed in enumerate(asked.seeds, 1):
-                engine.run(
-                    devices,
-                    scheduler_url=url,
-                    policies=" ".join(asked.policies),
-                    num_server_rounds=asked.rounds,
-                    gamma_db=asked.gamma_db,
-                    devices=devices,
-                    trace="" if asked.channels is None else str(asked.channels.resolve()),
-                    seed=seed,
-                    output=str(results),
-                )
-                # `flwr run` succeeds even when the app has failed.
-                expected = count * len(asked.policies) * asked.rounds
-                found = len(results.read_text().splitlines()) if results.exists() else 0
-                if found < expected:
+        with (
+            running_command(log_level="warning") as (_, url),
+            _on_ray(config["devices"]) if asked.ray else _in_process() as run,
+        ):
+            for strategy in asked.strategies:
+                folder = asked.output / strategy
+                given = {**config, "scheduler-url": url, "strategy": strategy}
+                if not _run_all(run, given, folder, asked.policies, asked.seeds):
                     print("the app failed: its log is above", file=sys.stderr)
                     return 1
     except KeyboardInterrupt:
         return 130
-    records = read_records(asked.output)
-    summary = markdown(summarise(records, perfect="fedavg"))
-    (asked.output / "summary.md").write_text(summary)
-    print(summary)
+    for strategy in asked.strategies:
+        _report(asked.output / strategy, strategy, config)
+    return 0
+
+
+def defaults() -> dict[str, Any]:
+    """Return the configuration of the app's ``pyproject.toml``."""
+    app: dict[str, Any] = tomllib.loads(_APP.read_text())["tool"]["flwr"]["app"]["config"]
+    return app
+
+
+def _run_all(
+    run: Run,
+    config: Mapping[str, Any],
+    folder: Path,
+    policies: Sequence[str],
+    seeds: Sequence[int],
+) -> bool:
+    """Run every policy and seed; return whether all rounds are there."""
+    file = folder.resolve() / "runs" / "flower.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    expected = 0
+    for seed in seeds:
+        for policy in policies:
+            run({**config, "policy": policy, "seed": seed, "output": str(file)})
+            # `flwr run` succeeds even when the app has failed.
+            expected += config["num-server-rounds"]
+            if not file.exists() or len(file.read_text().splitlines()) < expected:
+                return False
+    return True
+
+
+@contextmanager
+def _in_process() -> Iterator[Run]:
+    from flwr.app import Context, RecordDict
+
+    from examples.flower.in_process import InProcessGrid
+    from examples.flower.overtheair import client_app, server_app
+
+    def run(config: Mapping[str, Any]) -> None:
+        grid = InProcessGrid(client_app.app, config["devices"], config)
+        server_app.app(grid, Context(1, 0, {}, RecordDict(), dict(config)))
+
+    yield run
+
+
+@contextmanager
+def _on_ray(devices: int) -> Iterator[Run]:
+    with running_engine() as engine:
+        yield lambda config: engine.run(devices, config)
+
+
+def _report(folder: Path, strategy: str, config: Mapping[str, Any]) -> None:
+    records = read_records(folder)
+    summary = markdown(summarise(records, perfect=strategy))
+    (folder / "summary.md").write_text(summary)
+    print(f"{strategy}\n\n{summary}")
     for line in _accuracy_by_round(records):
         print(line)
-    about = About(f"Flower, K = {devices}, N = {antennas}, σ² = {_NOISE_VARIANCE:g}")
-    for picture in draw(records, asked.output, about):
+    about = About(f"{strategy}, K = {config['devices']}, N = {config['antennas']}")
+    for picture in draw(records, folder, about):
         print(f"drew {picture}")
-    return 0
 
 
 def _accuracy_by_round(records: Sequence[Record]) -> Iterator[str]:
@@ -84,21 +136,28 @@ def _accuracy_by_round(records: Sequence[Record]) -> Iterator[str]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m examples.flower.compare",
-        description="Train with Flower over the air, beside plain FedAvg.",
+        description="Train with Flower over the air, beside the same strategies alone.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     add = parser.add_argument
     add("--output", type=Path, default=Path("build/flower"), help="folder for the results")
     add(
+        "--strategies",
+        nargs="+",
+        default=["FedAvg", "FedAdam"],
+        help="FedAvg, FedProx, FedAvgM, FedAdam",
+    )
+    add(
         "--policies",
         nargs="+",
-        default=["fedavg", "dual_pursuit", "matching_pursuit"],
-        help="fedavg, auto (no tolerance), or algorithms of the service",
+        default=["none", "auto", "dual_pursuit", "matching_pursuit"],
+        help="none (the strategy alone), auto (no tolerance), or algorithms of the service",
     )
     add("--seeds", nargs="+", type=int, default=list(range(5)), help="one run of the app each")
     add("--rounds", type=int, default=10, help="T")
     add("--gamma-db", type=float, default=10.0, help="tolerance γ")
     add("--channels", type=Path, help="a trace, .npz, in place of the paper's network")
+    add("--ray", action="store_true", help="run the nodes on Flower's simulation engine")
     return parser
 
 

@@ -33,11 +33,9 @@ class Engine:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
 
-    def run(self, nodes: int, **config: object) -> None:
+    def run(self, nodes: int, config: Mapping[str, object]) -> None:
         """Run the app with values in place of those of its ``pyproject.toml``; show its log."""
-        values = " ".join(
-            f"{name.replace('_', '-')}={_toml(value)}" for name, value in config.items()
-        )
+        values = " ".join(f"{name}={_toml(value)}" for name, value in config.items())
         federation = f"num-supernodes={nodes} client-resources-num-cpus=1"
         command = [str(_BIN / "flwr"), "run", str(_APP), "engine", "--stream"]
         command += ["--federation-config", federation, "--run-config", values]

@@ -1,1 +1,1 @@
-"""The app: what a node does, what the server does, and the task that both know."""
+"""The app: model, data and training in ``task``, the nodes, and the server."""

@@ -1,46 +1,59 @@
 """A node: an ordinary ClientApp, and one call for airsched."""
 
+from typing import Any
+
 import numpy as np
-from flwr.app import Context, Message, MetricRecord, RecordDict
+import torch
+from flwr.app import ArrayRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 from numpy.typing import NDArray
 
-from airsched_client.federated import LocalRound
-from airsched_client.federated.streams import Purpose, stream
 from airsched_client.flower import report_device
 
-from .task import parts, task, to_record, to_vector
+from .task import Net, load_partition
+from .task import train as train_on
 
 app = ClientApp()
-
-
-def samples(context: Context) -> NDArray[np.int64]:
-    """Return this node's training samples."""
-    config = context.run_config
-    return parts(int(config["devices"]), int(config["seed"]))[_number(context)]
-
-
-def channel(context: Context) -> NDArray[np.complex128]:
-    """Return this node's channel; a real one would measure it, here it is made up."""
-    random = np.random.default_rng([int(context.run_config["seed"]), _number(context)])
-    antennas = int(context.run_config["antennas"])
-    return np.asarray(random.standard_normal((antennas, 2)) @ [1, 1j] / np.sqrt(2))
-
-
-report_device(app, lambda context: samples(context).size, channel)
 
 
 @app.train()
 def train(message: Message, context: Context) -> Message:
     """Train from the global model on this node's samples."""
-    number = int(message.content["config"]["server-round"]) - 1
-    random = stream(int(context.run_config["seed"]), Purpose.TRAINING, number, _number(context))
-    mine = samples(context)
-    local = LocalRound(_number(context), number, mine, [], random)
-    trained = task().train(to_vector(message.content["arrays"]), local)
-    metrics = MetricRecord({"num-examples": mine.size})
-    return Message(RecordDict({"arrays": to_record(trained), "metrics": metrics}), reply_to=message)
+    config, data = context.run_config, samples(context)
+    number = int(message.content["config"]["server-round"])
+    torch.manual_seed(10_000 * int(config["seed"]) + 100 * number + partition_id(context))
+    net = Net()
+    net.load_state_dict(message.content["arrays"].to_torch_state_dict())
+    loss = train_on(
+        net,
+        data,
+        epochs=int(config["local-epochs"]),
+        batch_size=int(config["batch-size"]),
+        rate=float(config["learning-rate"]),
+        mu=float(message.content["config"].get("proximal-mu", 0.0)),
+    )
+    metrics = MetricRecord({"train-loss": loss, "num-examples": len(data["label"])})
+    content = RecordDict({"arrays": ArrayRecord(net.state_dict()), "metrics": metrics})
+    return Message(content, reply_to=message)
 
 
-def _number(context: Context) -> int:
+def samples(context: Context) -> Any:
+    """Return this node's training samples."""
+    config = context.run_config
+    devices, alpha = int(config["devices"]), float(config["dirichlet-alpha"])
+    return load_partition(partition_id(context), devices, alpha, int(config["seed"]))
+
+
+def channel(context: Context) -> NDArray[np.complex128]:
+    """Return this node's channel; a real one would measure it, here it is made up."""
+    random = np.random.default_rng([int(context.run_config["seed"]), partition_id(context)])
+    antennas = int(context.run_config["antennas"])
+    return np.asarray(random.standard_normal((antennas, 2)) @ [1, 1j] / np.sqrt(2))
+
+
+def partition_id(context: Context) -> int:
+    """Return which device this node is."""
     return int(context.node_config["partition-id"])
+
+
+report_device(app, lambda context: len(samples(context)["label"]), channel)

@@ -1,71 +1,84 @@
-"""The server: every policy in turn, plain FedAvg or FedAvg over the air."""
+"""The server: a strategy of Flower's, alone or over the air."""
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from flwr.app import ArrayRecord, Context, MetricRecord
 from flwr.serverapp import Grid, ServerApp
-from flwr.serverapp.strategy import FedAvg, Result
+from flwr.serverapp.strategy import FedAdam, FedAvg, FedAvgM, FedProx, Result, Strategy
 
 from airsched_client import SchedulerClient
 from airsched_client.federated.channels import NetworkParameters
-from airsched_client.federated.streams import Purpose, request_seed, stream
 from airsched_client.flower import (
     ChannelSource,
     NetworkSource,
-    OverTheAirFedAvg,
+    OverTheAir,
     ReportedSource,
     TraceSource,
 )
+from airsched_client.options import ScheduleOptions
 
-from .task import task, to_record, to_vector
+from .task import Net, test
 
 app = ServerApp()
 
-_PLAIN, _AUTO = "fedavg", "auto"
+NONE, AUTO = "none", "auto"
+"""Policies that are not algorithms: no air at all, and no tolerance."""
 
 
 @app.main()
 def main(grid: Grid, context: Context) -> None:
-    """Train with every policy, from the same model."""
+    """Train the strategy with the policy that the configuration names."""
     config = context.run_config
+    torch.manual_seed(int(config["seed"]))
     # The strategy waits for the service itself, and says so.
     with SchedulerClient(str(config["scheduler-url"]), retries=0) as scheduler:
-        for policy in str(config["policies"]).split():
-            result = _strategy(policy, scheduler, config).start(
-                grid,
-                to_record(task().initial(stream(int(config["seed"]), Purpose.MODEL))),
-                int(config["num-server-rounds"]),
-                evaluate_fn=_evaluate,
+        strategy = make_strategy(config)
+        if config["policy"] != NONE:
+            strategy = OverTheAir(
+                strategy,
+                scheduler,
+                make_source(config),
+                schedule=make_schedule(config),
+                seed=int(config["seed"]),
             )
-            if config["output"]:
-                _append(Path(str(config["output"])), policy, config, result)
+        result = strategy.start(
+            grid,
+            ArrayRecord(Net().state_dict()),
+            int(config["num-server-rounds"]),
+            evaluate_fn=evaluate,
+        )
+    if config["output"]:
+        append(Path(str(config["output"])), config, result)
 
 
-def _strategy(policy: str, scheduler: SchedulerClient, config: Mapping[str, Any]) -> FedAvg:
+def make_strategy(config: Mapping[str, Any]) -> Strategy:
+    """Return the strategy, which asks every node."""
     everyone: dict[str, Any] = {
         "fraction_evaluate": 0.0,
         "min_available_nodes": int(config["devices"]),
     }
-    if policy == _PLAIN:
-        return FedAvg(**everyone)
-    seed = int(config["seed"])
-    return OverTheAirFedAvg(
-        scheduler,
-        _source(config),
-        schedule={
-            "algorithm": None if policy == _AUTO else policy,
-            "gamma_db": None if policy == _AUTO else float(config["gamma-db"]),
-            "seed": request_seed(seed, 0),
-        },
-        seed=seed,
-        **everyone,
-    )
+    strategies = {
+        "FedAvg": lambda: FedAvg(**everyone),
+        "FedProx": lambda: FedProx(proximal_mu=float(config["proximal-mu"]), **everyone),
+        "FedAvgM": lambda: FedAvgM(server_momentum=float(config["server-momentum"]), **everyone),
+        "FedAdam": lambda: FedAdam(eta=float(config["server-learning-rate"]), **everyone),
+    }
+    return strategies[str(config["strategy"])]()
 
 
-def _source(config: Mapping[str, Any]) -> ChannelSource:
+def make_schedule(config: Mapping[str, Any]) -> ScheduleOptions:
+    """Return what the service is asked for: an algorithm with its tolerance, or the best point."""
+    if config["policy"] == AUTO:
+        return {}
+    return {"algorithm": str(config["policy"]), "gamma_db": float(config["gamma-db"])}
+
+
+def make_source(config: Mapping[str, Any]) -> ChannelSource:
+    """Return where the channels come from."""
     seed, antennas = int(config["seed"]), int(config["antennas"])
     if config["reported"]:
         return ReportedSource(antennas)
@@ -75,22 +88,26 @@ def _source(config: Mapping[str, Any]) -> ChannelSource:
     return NetworkSource(NetworkParameters(int(config["devices"]), antennas), seed)
 
 
-def _evaluate(server_round: int, arrays: ArrayRecord) -> MetricRecord:
-    found = task().evaluate(to_vector(arrays))
-    return MetricRecord({"accuracy": found.accuracy, "loss": found.loss})
+def evaluate(server_round: int, arrays: ArrayRecord) -> MetricRecord:
+    """Evaluate the global model on the server."""
+    net = Net()
+    net.load_state_dict(arrays.to_torch_state_dict())
+    loss, accuracy = test(net)
+    return MetricRecord({"accuracy": accuracy, "loss": loss})
 
 
-def _append(output: Path, policy: str, config: Mapping[str, Any], result: Result) -> None:
+def append(output: Path, config: Mapping[str, Any], result: Result) -> None:
     """Write a line for every round, in the form of airsched's own results."""
+    policy = str(config["policy"])
+    everyone = list(range(int(config["devices"]))) if policy == NONE else []
     with output.open("a") as file:
         for number, found in sorted(result.evaluate_metrics_serverapp.items()):
             if number == 0:
                 continue
             told = result.train_metrics_clientapp.get(number, {})
-            everyone = list(range(int(config["devices"]))) if policy == _PLAIN else []
             line = {
-                "policy": policy,
-                "gamma_db": None if policy in (_PLAIN, _AUTO) else config["gamma-db"],
+                "policy": str(config["strategy"]) if policy == NONE else policy,
+                "gamma_db": None if policy in (NONE, AUTO) else config["gamma-db"],
                 "seed": config["seed"],
                 "round": number - 1,
                 "active": list(told.get("air-schedule", everyone)),
