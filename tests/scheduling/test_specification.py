@@ -86,12 +86,6 @@ def test_the_time_for_a_bound_is_checked(milliseconds, bound):
     assert caught.value.field == "bound_ms"
 
 
-def test_there_is_no_bound_with_a_surface():
-    with pytest.raises(InvalidProblemError, match="surface") as caught:
-        spec_of(bound=True).require_suited(IRS)
-    assert caught.value.field == "bound"
-
-
 IRS = IrsProblem(
     direct=PROBLEM.channels,
     irs_to_server=np.ones((4, 3)),
@@ -103,6 +97,7 @@ IRS = IrsProblem(
     csi_error=np.full(9, 0.01),
     phase_bits=2,
     initial_phases=np.array([1, 1j, -1]),
+    priorities=np.arange(9.0, 0.0, -1.0),
 )
 FULL = Problem(
     *(PROBLEM.channels, np.arange(1.0, 10.0), 0.5, 2.0, 3.0, np.full(9, 0.01)),
