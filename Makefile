@@ -158,5 +158,7 @@ build/flower-venv/installed: pyproject.toml clients/pyproject.toml | $(BIN)/uv
 
 build/flower-venv/installed-demo: build/flower-venv/installed examples/flower/pyproject.toml
 	@echo 'installing torch, flwr-datasets and Ray into build/flower-venv'
+	@# By pip and in the version of the group "learning", which has a build for CPUs: uv takes gigabytes of CUDA.
+	@$(BIN)/python -m pip --python build/flower-venv/bin/python install --quiet --disable-pip-version-check torch==2.13.0
 	@$(BIN)/uv pip install --quiet --python build/flower-venv --requirements examples/flower/pyproject.toml
 	@touch $@
