@@ -2,6 +2,7 @@
 
 import asyncio
 import fcntl
+import gc
 import logging
 import os
 import shutil
@@ -104,6 +105,21 @@ async def test_a_failed_start_is_tried_again(monkeypatch, caplog):
     scheduler = SCHEDULERS[warmup.DEFAULT]
     readiness.require_compiled(SolveSpec(scheduler, scheduler.parameters()), *PARTS)
     assert caplog.text.count("OSError: no memory") == 2
+
+
+@pytest.mark.anyio
+async def test_collecting_garbage_does_not_look_at_all_that_was_loaded():
+    await Readiness(lambda: None).run()
+    try:
+        assert gc.get_freeze_count() > 50_000
+        begun = time.thread_time()
+        gc.collect()
+        partly = time.thread_time() - begun
+    finally:
+        gc.unfreeze()
+    begun = time.thread_time()
+    gc.collect()
+    assert partly < 0.5 * (time.thread_time() - begun)
 
 
 @pytest.mark.anyio

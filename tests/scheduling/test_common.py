@@ -129,7 +129,9 @@ def test_the_tolerance_holds_for_every_channel_within_the_csi_error(name, parame
     """Against the worst channels, built one by one, and random ones."""
     rng = np.random.default_rng(5)
     served = 0
-    for _ in range(12):
+    # General solvers take seconds for what the others do in milliseconds.
+    rounds = 3 if getattr(parameters, "solver", None) in ("clarabel", "scs") else 12
+    for _ in range(rounds):
         bound = rng.uniform(0, 0.1, min(20, SCHEDULERS[name].max_devices or 20))
         options = {"csi_error": bound, "power": 2.0, "noise_variance": 10 ** rng.uniform(-2, 0)}
         problem = paper_problem(rng, name, 6, **options)
@@ -150,7 +152,7 @@ def test_the_tolerance_holds_for_every_channel_within_the_csi_error(name, parame
             error = true_error(problem, schedule, problem.channels + wrong)
             assert error <= worst * (1 + 1e-9)
         served += schedule.active.size
-    assert served > 12
+    assert served > rounds
 
 
 ANYTIME = [each for each in VARIANTS if SCHEDULERS[each.values[0]].pace == "anytime"]
