@@ -2,7 +2,7 @@
 
 The echo routes of the same application read the same body and answer the same number of bytes:
 the difference is what scheduling costs, and all else is the web stack. One is an ordinary FastAPI
-route, the other a Starlette one, without FastAPI's machinery, as ``/schedule`` is.
+route, the other a Starlette one, without FastAPI's search for parameters, as ``/schedule`` is.
 """
 
 from statistics import median
