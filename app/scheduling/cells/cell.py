@@ -225,14 +225,8 @@ def state(
     InvalidProblemError
         The arguments contradict each other.
     """
-    both = np.intersect1d(excluded, required)
-    if both.size:
-        raise InvalidProblemError(
-            "required", f"device {both[0]} is excluded as well; take it out of one of the two"
-        )
+    require_consistent(stated.devices, excluded, required)
     kept = np.setdiff1d(np.arange(stated.devices), excluded) if excluded.size else None
-    if kept is not None and kept.size == 0:
-        raise InvalidProblemError("excluded", "leaves no device to schedule")
     amplitudes = None if power is None else np.sqrt(power / stated.power)
     white = None if noise_covariance is None else whitening(noise_covariance, stated.noise_variance)
     transform = Transform(stated.antennas, stated.devices, white, amplitudes, kept)
@@ -249,6 +243,17 @@ def state(
     return Cell(
         stated, standard, transform, power, noise_covariance, required, valued_by, scale, bonus
     )
+
+
+def require_consistent(devices: int, excluded: IndexArray, required: IndexArray) -> None:
+    """Raise :class:`InvalidProblemError` if a required device is excluded, or all devices are."""
+    both = np.intersect1d(excluded, required)
+    if both.size:
+        raise InvalidProblemError(
+            "required", f"device {both[0]} is excluded as well; take it out of one of the two"
+        )
+    if excluded.size == devices:
+        raise InvalidProblemError("excluded", "leaves no device to schedule")
 
 
 def _columns(stated: Problem | IrsProblem, transform: Transform) -> ComplexArray:

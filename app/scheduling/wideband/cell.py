@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app.scheduling.any_problem import InvalidProblemError
-from app.scheduling.cells.cell import device_values
+from app.scheduling.cells.cell import device_values, require_consistent
 from app.scheduling.cells.required import least_tolerance
 from app.scheduling.scheduler import Context, Selection
 from app.scheduling.spec import SolveSpec
@@ -30,13 +29,7 @@ def state(
     InvalidProblemError
         The arguments contradict each other.
     """
-    both = np.intersect1d(excluded, required)
-    if both.size:
-        raise InvalidProblemError(
-            "required", f"device {both[0]} is excluded as well; take it out of one of the two"
-        )
-    if excluded.size == problem.devices:
-        raise InvalidProblemError("excluded", "leaves no device to schedule")
+    require_consistent(problem.devices, excluded, required)
     if not (excluded.size or required.size or previous.size):
         return problem
     channels = problem.channels.copy()
