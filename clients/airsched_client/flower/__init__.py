@@ -4,6 +4,7 @@ A wrapper for strategies of Flower's message interface (``flwr.serverapp``), the
 channels, and what a node tells it::
 
     wrapper    trains the scheduled nodes only, and receives their mean over the air
+    fedavg     the same for FedAvg, in one call
     sources    channels from the paper's network, from a trace, or as the nodes report them
     device     the answer of a node: how much data it has, which device it is, its channel
 
@@ -18,6 +19,7 @@ except ImportError as error:
     raise ImportError(f"{error}: {install_hint('flower')}") from error
 
 from airsched_client.flower.device import report_device
+from airsched_client.flower.fedavg import OverTheAirFedAvg
 from airsched_client.flower.sources import (
     ChannelSource,
     Device,
@@ -25,7 +27,7 @@ from airsched_client.flower.sources import (
     ReportedSource,
     TraceSource,
 )
-from airsched_client.flower.wrapper import OverTheAir, OverTheAirFedAvg
+from airsched_client.flower.wrapper import OverTheAir
 
 __all__ = [
     "ChannelSource",

@@ -19,66 +19,29 @@ stays as it was. When nobody can be served or nobody sends, the model is unchang
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
 from flwr.serverapp import Grid
-from flwr.serverapp.strategy import FedAvg, Result, Strategy
-from numpy.typing import NDArray
+from flwr.serverapp.strategy import Result, Strategy
 
 from airsched_client._retry import Patience, RetryRule
 from airsched_client.client import SchedulerClient
-from airsched_client.federated.air import AirOptions, aggregate
-from airsched_client.federated.channels import Channels
+from airsched_client.federated.air import AirOptions
 from airsched_client.federated.partition import aggregation_weights
 from airsched_client.federated.scheduling import request_schedule
-from airsched_client.federated.streams import Purpose, stream
+from airsched_client.flower.averaging import require_averaging
 from airsched_client.flower.model import Model, OverTheAirRule, not_statistics
 from airsched_client.flower.nodes import Nodes
+from airsched_client.flower.reception import Reception
+from airsched_client.flower.request import request_options
+from airsched_client.flower.round import Round
 from airsched_client.flower.sources import ChannelSource, Device
-from airsched_client.models import Schedule, WidebandSchedule
+from airsched_client.models import WidebandSchedule
 from airsched_client.options import ScheduleOptions
 
 _log = logging.getLogger("flwr")
-
-_SET_HERE = frozenset({"weights", "device_ids"})
-_DECIDED_BY_SERVICE = frozenset({"fraction_train", "min_train_nodes"})
-_NEED_EVERY_MODEL = frozenset(
-    {
-        "Bulyan",
-        "DifferentialPrivacyServerSideAdaptiveClipping",
-        "DifferentialPrivacyServerSideFixedClipping",
-        "FedMedian",
-        "FedTrimmedAvg",
-        "FedXgbBagging",
-        "FedXgbCyclic",
-        "Krum",
-        "MultiKrum",
-        "QFedAvg",
-    }
-)
-"""Strategies that look at every node's model; the air delivers only their sum."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Round:
-    """A round between its schedule and its sum."""
-
-    devices: Sequence[Device]
-    weights: NDArray[np.float64]
-    channels: Channels
-    schedule: Schedule | None
-    noise_variance: float
-    arrays: ArrayRecord
-    model: Model
-
-    @property
-    def active(self) -> list[int]:
-        """The scheduled devices; none if no device can be served."""
-        return [] if self.schedule is None else self.schedule.active.tolist()
 
 
 class OverTheAir(Strategy):
@@ -133,15 +96,14 @@ class OverTheAir(Strategy):
         patience: RetryRule | None = None,
     ) -> None:
         super().__init__()
-        _require_averaging(strategy)
+        require_averaging(strategy)
         self.strategy = strategy
         self._scheduler = scheduler.with_options(retries=patience or Patience(tell=_log.warning))
-        self._source, self._options = source, _options(source, schedule or {})
-        self._over_the_air, self._seed = over_the_air, seed
-        self._air = air or AirOptions()
+        self._source, self._options = source, request_options(source, schedule or {})
+        self._over_the_air = over_the_air
+        self._reception = Reception(air or AirOptions(), seed)
         self._nodes = Nodes(query_timeout)
-        self._amplitudes: dict[int, float] = {}
-        self._round: _Round | None = None
+        self._round: Round | None = None
         self._dtypes: dict[str, Any] = {}
         self._ever_scheduled = False
 
@@ -206,7 +168,7 @@ class OverTheAir(Strategy):
             raise ValueError("the strategy sends over one subcarrier: the channels must be N×K")
         noise_variance = options.get("noise_variance") or 1.0
         model = Model(arrays, self._over_the_air)
-        self._round = _Round(every, weights, channels, schedule, noise_variance, arrays, model)
+        self._round = Round(every, weights, channels, schedule, noise_variance, arrays, model)
         active = self._round.active
         self._ever_scheduled = self._ever_scheduled or bool(active)
         error = None if schedule is None else schedule.computation_error
@@ -231,7 +193,7 @@ class OverTheAir(Strategy):
         current, self._round = self._round, None
         if current is None:
             return None, None
-        senders = self._senders(current, replies)
+        senders = current.senders(replies)
         scheduled = [current.devices[k] for k in current.active]
         told: dict[str, Any] = {
             "air-devices": len(current.devices),
@@ -241,28 +203,19 @@ class OverTheAir(Strategy):
         }
         if current.schedule is None or not senders:
             return current.arrays, MetricRecord(told)
-        sent = np.array(list(senders), np.int64)
-        received = aggregate(
-            current.channels.direct,
-            replace(current.schedule, active=sent),
-            current.weights,
-            _updates(current.model, senders.values()),
-            current.noise_variance,
-            stream(self._seed, Purpose.AIR, server_round - 1),
-            options=self._air,
-            amplitudes=self._amplitudes_of(current.devices),
+        delivered, measured_error = self._reception.receive(
+            server_round, current, current.schedule, senders
         )
-        trained = [_only(message) for message in senders.values()]
-        digital = current.weights[sent].tolist()
-        delivered = current.model.after(received.mean, trained, digital)
         for message in senders.values():
             message.content[next(iter(message.content.array_records))] = delivered
         arrays, metrics = self.strategy.aggregate_train(server_round, list(senders.values()))
         told["air-computation-error"] = current.schedule.computation_error
-        told["air-measured-error"] = received.measured_error
+        told["air-measured-error"] = measured_error
         metrics = MetricRecord() if metrics is None else metrics
         metrics.update(told)
-        return current.arrays if arrays is None else self._with_dtypes(arrays), metrics
+        # Flower's averages make floats of integers; the counters of batch normalisation would go
+        # over the air in the next round.
+        return current.arrays if arrays is None else Model.cast(arrays, self._dtypes), metrics
 
     def configure_evaluate(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
@@ -278,126 +231,3 @@ class OverTheAir(Strategy):
     ) -> MetricRecord | None:
         """Do as the inner strategy does."""
         return self.strategy.aggregate_evaluate(server_round, replies)
-
-    def _senders(self, current: _Round, replies: Iterable[Message]) -> dict[int, Message]:
-        """Return the valid replies by device; log what is wrong with the others."""
-        # By who replied: the error of a node that died carries another node's number.
-        answers = {m.metadata.src_node_id: m for m in replies if not m.has_error()}
-        senders = {}
-        for k in current.active:
-            node = current.devices[k].node_id
-            problem = "no model"
-            if node in answers:
-                try:
-                    current.model.update(_only(answers[node]))
-                    senders[k] = answers[node]
-                    continue
-                except ValueError as error:
-                    problem = str(error)
-            _log.warning("aggregate_train: node %s sent %s: it is left out", node, problem)
-        return senders
-
-    def _amplitudes_of(self, devices: Sequence[Device]) -> NDArray[np.floating] | None:
-        """Return every node's own deviation of power; a node keeps it for the whole run."""
-        if not self._air.power_imbalance_db:
-            return None
-        for device in devices:
-            if device.name not in self._amplitudes:
-                rng = stream(self._seed, Purpose.HARDWARE, device.name)
-                self._amplitudes[device.name] = float(self._air.amplitudes(1, rng)[0])
-        return np.array([self._amplitudes[device.name] for device in devices])
-
-    def _with_dtypes(self, arrays: ArrayRecord) -> ArrayRecord:
-        """Return a model with the types that it began with.
-
-        Flower's averages make floats of integers; the counters of batch normalisation would go
-        over the air in the next round.
-        """
-        return Model.cast(arrays, self._dtypes)
-
-
-class OverTheAirFedAvg(OverTheAir):
-    """FedAvg over the air: ``OverTheAir(FedAvg(**fedavg), scheduler, source, ...)``.
-
-    Parameters
-    ----------
-    scheduler, source, schedule, over_the_air, air, seed, query_timeout, patience
-        As of :class:`OverTheAir`.
-    fedavg
-        Other options of :class:`flwr.serverapp.strategy.FedAvg`, such as ``min_available_nodes``.
-    """
-
-    def __init__(
-        self,
-        scheduler: SchedulerClient,
-        source: ChannelSource,
-        *,
-        schedule: ScheduleOptions | None = None,
-        over_the_air: OverTheAirRule = not_statistics,
-        air: AirOptions | None = None,
-        seed: int = 0,
-        query_timeout: float = 600.0,
-        patience: RetryRule | None = None,
-        **fedavg: Any,
-    ) -> None:
-        if clash := sorted(_DECIDED_BY_SERVICE & fedavg.keys()):
-            raise ValueError(f"the service decides who trains: leave out {', '.join(clash)}")
-        super().__init__(
-            FedAvg(**fedavg),
-            scheduler,
-            source,
-            schedule=schedule,
-            over_the_air=over_the_air,
-            air=air,
-            seed=seed,
-            query_timeout=query_timeout,
-            patience=patience,
-        )
-
-
-def _require_averaging(strategy: Strategy) -> None:
-    """Raise ValueError if a strategy, or one that it wraps, needs every node's model."""
-    inner: Any = strategy
-    while inner is not None:
-        for kind in type(inner).__mro__:
-            if kind.__name__ in _NEED_EVERY_MODEL:
-                raise ValueError(
-                    f"{kind.__name__} needs every node's model, and the air delivers only their"
-                    " sum: wrap a strategy that averages, such as FedAvg, FedAdam or FedProx"
-                )
-        inner = getattr(inner, "strategy", None)
-
-
-def _options(source: ChannelSource, schedule: ScheduleOptions) -> ScheduleOptions:
-    """Return the options of every request: those given, and what the channels go with."""
-    if clash := sorted(_SET_HERE & schedule.keys()):
-        raise ValueError(f"the strategy itself sets {', '.join(clash)} in every round")
-    own = getattr(source, "options", {})
-    given = {name: value for name, value in schedule.items() if value is not None}
-    for name in own.keys() & given.keys():
-        if not np.allclose(own[name], given[name], rtol=1e-6, atol=0):  # type: ignore[arg-type]
-            raise ValueError(
-                f"the channels go with {name} {own[name]}, not {given[name]}: leave it out of"
-                " schedule, or take channels for it"
-            )
-    return {**own, **given}  # type: ignore[typeddict-item]
-
-
-def _updates(model: Model, replies: Iterable[Message]) -> Iterator[NDArray[np.floating]]:
-    """Yield the updates one by one, so that only one is in memory."""
-    for message in replies:
-        yield model.update(_only(message))
-
-
-def _only(message: Message) -> ArrayRecord:
-    """Return the model of a reply.
-
-    Raises
-    ------
-    ValueError
-        The reply does not have one model and one record of metrics.
-    """
-    models = list(message.content.array_records.values())
-    if len(models) != 1 or len(message.content.metric_records) != 1:
-        raise ValueError("a reply without one ArrayRecord and one MetricRecord")
-    return models[0]
