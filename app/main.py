@@ -29,7 +29,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
         service.start()
-        # For the protocol, which knows the application only by this.
         # What the protocol needs, which knows the application only by this.
         yield {
             "settings": settings,

@@ -43,7 +43,7 @@ class Settings(BaseSettings):
         description="Solves that run at once in processes, and in threads.",
     )
     queue_length: PositiveInt = Field(
-        default_factory=lambda: max(2, available_cores()),
+        default_factory=available_cores,
         description="Solves that may wait for a thread, and for a process; beyond it the answer is "
         "503.",
     )

@@ -1,12 +1,13 @@
 """Every route of the service, but those of the page and of Swagger UI (:mod:`.page`)."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
+from starlette.routing import request_response
 
 from app.api import openapi
 from app.api.catalogue import catalogue
@@ -49,9 +50,9 @@ class _PlainRoute(APIRoute):
     FastAPI would look for parameters in the query, the headers and the cookies of every request.
     """
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the operation itself."""
-        return self.endpoint
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        super().__init__(path, endpoint, **options)
+        self.app = request_response(endpoint)
 
 
 _router = APIRouter()
