@@ -2,20 +2,20 @@
 
 import re
 
-from tests.pages import ROOT, rows
-
-CORE = ROOT / "app" / "scheduling"
+from tests.pages import ROOT, named, rows
 
 
 def test_the_formulas_are_where_the_table_says():
-    table = rows(ROOT / "docs" / "algorithms.md", "The paper")
-    assert len(table) > 10
-    for formula, place in table:
-        names = re.findall(r"`([\w./]+)`", place)
-        files = [CORE / name for name in names if name.endswith(".py")]
+    table = rows(ROOT / "docs" / "reproduction.md", "Where the paper's equations are")
+    assert len(table) > 15
+    for formula, _, place in table:
+        if place == "the same":
+            continue
+        files = [name for name in named(place) if name.endswith(".py")]
+        functions = [name for name in named(place) if not name.endswith(".py")]
         assert files, formula
-        sources = [file.read_text() for file in files]
-        for name in names:
-            if not name.endswith(".py"):
-                defined = rf"(def|class) {name.split('.')[-1]}\b"
-                assert any(re.search(defined, source) for source in sources), name
+        assert functions, formula
+        sources = [(ROOT / file).read_text() for file in files]
+        for name in functions:
+            defined = rf"^\s*(def|class) {name}\b|^{name} = "
+            assert any(re.search(defined, source, re.M) for source in sources), name
