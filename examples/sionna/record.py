@@ -2,11 +2,12 @@
 
 TR 38.901 urban micro- or macrocell: users are dropped uniformly in a sector, most of them indoors,
 with path loss, shadowing and line of sight as the scenario draws them. They stay for the rounds of
-a drop, while the small-scale fading is drawn anew in every round. Each channel is that of one
-subcarrier, the one at the carrier.
+a drop, while the small-scale fading is drawn anew in every round. Each channel is that at the
+carrier, or with ``--subcarriers F`` those of F subcarriers, evenly spread over the bandwidth.
 
 The channels are divided by the noise's amplitude and multiplied by that of the transmitter, so that
-P = σ² = 1: ‖h_k‖² is the signal-to-noise ratio after matching.
+P = σ² = 1: ‖h_k‖² is the signal-to-noise ratio after matching. Subcarriers share the power as they
+share the noise, so the ratio does not depend on their number.
 """
 
 import argparse
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 _THERMAL_DBM = -174.0
 """Power of thermal noise in one hertz."""
@@ -36,14 +38,16 @@ def record(asked: argparse.Namespace) -> dict[str, Any]:
     model = scenario(asked.carrier, "low", user, base, "uplink")
     topology = gen_single_sector_topology(asked.drops, asked.devices, asked.scenario)
     model.set_topology(*topology)
-    at_carrier = torch.zeros(1, device=sionna.phy.config.device)
+    offsets = torch.tensor(
+        frequencies(asked.subcarriers, asked.bandwidth), device=sionna.phy.config.device
+    ).float()
     rounds = []
     for _ in range(asked.rounds):
         gains, delays = model(1, 1.0)
-        found = cir_to_ofdm_channel(at_carrier, gains, delays, normalize=False)
+        found = cir_to_ofdm_channel(offsets, gains, delays, normalize=False)
         # [drop, server, antenna, user, its antenna, time, subcarrier]
-        rounds.append(found[:, 0, :, :, 0, 0, 0].cpu().numpy())
-    channels = np.stack(rounds, axis=1).reshape(-1, asked.antennas, asked.devices)
+        rounds.append(found[:, 0, :, :, 0, 0, :].cpu().numpy())
+    channels = stacked(rounds)
     noise_dbm = _THERMAL_DBM + 10 * np.log10(asked.bandwidth) + asked.noise_figure
     amplitude = 10 ** ((asked.power_dbm - noise_dbm) / 20)
     trace = {
@@ -54,6 +58,21 @@ def record(asked: argparse.Namespace) -> dict[str, Any]:
     }
     # Positions change with the drop; the format has room for one.
     return trace if asked.drops > 1 else {**trace, "positions": topology[0][0].cpu().numpy()}
+
+
+def frequencies(subcarriers: int, bandwidth: float) -> NDArray[np.float64]:
+    """Return the centres of the subcarriers relative to the carrier, (F,) hertz."""
+    return (np.arange(subcarriers) - (subcarriers - 1) / 2) * bandwidth / subcarriers
+
+
+def stacked(rounds: list[NDArray[Any]]) -> NDArray[Any]:
+    """Return the channels of a trace, for (drops, N, K, F) in every round.
+
+    A drop's rounds follow each other: (R, F, N, K), or (R, N, K) for one subcarrier.
+    """
+    channels = np.moveaxis(np.stack(rounds, axis=1), -1, 2)
+    channels = channels.reshape(-1, *channels.shape[2:])
+    return channels[:, 0] if channels.shape[1] == 1 else channels
 
 
 def main() -> None:
@@ -71,7 +90,8 @@ def main() -> None:
     add("--antennas", type=int, default=6, help="N, of the base station, in one row")
     add("--drops", type=int, default=1, help="how often the users are placed anew")
     add("--rounds", type=int, default=10, help="rounds per drop")
-    add("--bandwidth", type=float, default=20e6, help="hertz, for the noise")
+    add("--bandwidth", type=float, default=20e6, help="hertz, of the noise and the subcarriers")
+    add("--subcarriers", type=int, default=1, help="F, over the bandwidth")
     add("--noise-figure", type=float, default=5.0, help="dB, of the base station")
     add("--power-dbm", type=float, default=23.0, help="dBm, of a user")
     add("--seed", type=int, default=0, help="seed of everything random")

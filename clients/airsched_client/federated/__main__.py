@@ -37,6 +37,9 @@ _OF_NETWORK = (
 )
 """The options that are parameters of the network."""
 
+_OF_TRACE = ("devices", "antennas", "subcarriers")
+"""Those that a trace says, too."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
@@ -130,7 +133,7 @@ def _experiment(
     policies = list(options.policies)
     if _EVERY in policies:
         route = "/schedule/irs" if options.elements else "/schedule"
-        if options.subcarriers > 1:
+        if network.subcarriers > 1:
             route = "/schedule/wideband"
         offered = []
         for algorithm in scheduler.algorithms():
@@ -162,18 +165,21 @@ def _experiment(
 
 
 def _network(options: argparse.Namespace) -> NetworkParameters:
-    """Return the network; K and N are as options, or else those of the trace."""
-    names = [name for name in _OF_NETWORK if name not in ("devices", "antennas")]
+    """Return the network; K, N and F are as options, or else those of the trace."""
+    names = [name for name in _OF_NETWORK if name not in _OF_TRACE]
     chosen = {name: getattr(options, name) for name in names}
     trace = None if options.channels is None else Trace.open(options.channels)
     if trace is not None:
         trace.require(options.power, options.noise_variance)
-    for name in ("devices", "antennas"):
+    for name in _OF_TRACE:
         wanted = getattr(options, name)
-        if trace is not None and wanted not in (None, getattr(trace, name)):
-            raise ValueError(f"{trace.path} has {getattr(trace, name)} {name}: leave out --{name}")
-        if trace is not None or wanted is not None:
-            chosen[name] = wanted if trace is None else getattr(trace, name)
+        if trace is not None:
+            recorded = getattr(trace, name)
+            if wanted not in (None, recorded):
+                raise ValueError(f"{trace.path} has {recorded} {name}: leave out --{name}")
+            wanted = recorded
+        if wanted is not None:
+            chosen[name] = wanted
     return NetworkParameters(**chosen)
 
 
@@ -232,7 +238,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--devices", type=int, help=f"K; None for {network.devices}, or as in the trace")
     add("--antennas", type=int, help=f"N; None for {network.antennas}, or as in the trace")
     add("--elements", type=int, default=network.elements, help="M of a reflecting surface")
-    add("--subcarriers", type=int, default=network.subcarriers, help="F of a band")
+    add("--subcarriers", type=int, help="F of a band; None for 1, or as in the trace")
     add("--taps", type=int, default=network.taps, help="paths of a device's signal, over a band")
     add("--power", type=float, default=usual.power, help="P")
     add(

@@ -54,8 +54,8 @@ def compare(
         A task to use in place of the one that the experiment names.
     channels
         Where the channels come from in place of the experiment's network: a trace or its path, an
-        array (rounds × antennas × devices, or seeds × those), or a function of the round and a
-        random generator.
+        array (rounds × antennas × devices, or seeds × those, over a band seeds × rounds ×
+        subcarriers × antennas × devices), or a function of the round and a random generator.
     resume
         Continue what the folder holds: an interrupted call, or a finished one with more rounds,
         seeds, policies or tolerances.

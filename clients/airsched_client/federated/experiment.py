@@ -138,8 +138,6 @@ class Experiment:
         for policy in (AUTO, DIGITAL):
             if self.network.subcarriers > 1 and policy in map(name_of, self.names):
                 raise ValueError(f"{policy} takes no band: leave out subcarriers")
-        if self.channels is not None and self.network.subcarriers > 1:
-            raise ValueError("a trace has one subcarrier: leave out subcarriers")
         if self.channels is not None and self.network.elements:
             raise ValueError("a trace has no reflecting surface: leave out elements")
         if self.channels is not None and self.network.is_cell:

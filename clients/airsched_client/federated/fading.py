@@ -59,7 +59,8 @@ class NetworkFading:
 
 
 ChannelFunction = Callable[[int, np.random.Generator], Any]
-"""From the round and a source of randomness to its channels, (N, K), or :class:`Channels`.
+"""From the round and a source of randomness to its channels: (N, K), (F, N, K) or
+:class:`Channels`.
 
 The randomness follows from the seed and the round alone.
 """
@@ -80,7 +81,7 @@ class FunctionFading:
 
     def __init__(self, function: ChannelFunction, seed: int = 0) -> None:
         self._function, self._seed = function, seed
-        self._devices = self.channels(0).direct.shape[1]
+        self._devices = self.channels(0).direct.shape[-1]
 
     @property
     def devices(self) -> int:
@@ -104,13 +105,13 @@ def exact(matrix: Any) -> Channels:
     Raises
     ------
     ValueError
-        They are not a finite matrix of numbers, antennas × devices.
+        They are not finite numbers, antennas × devices or subcarriers × antennas × devices.
     """
     found = np.asarray(matrix)
-    if found.ndim != 2 or found.dtype.kind not in "iufc" or not np.isfinite(found).all():
+    if found.ndim not in (2, 3) or found.dtype.kind not in "iufc" or not np.isfinite(found).all():
         raise ValueError(
-            "the channels of a round must be a finite matrix, antennas × devices;"
-            f" these are {found.dtype} of shape {found.shape}"
+            "the channels of a round must be finite numbers, antennas × devices or subcarriers ×"
+            f" antennas × devices; these are {found.dtype} of shape {found.shape}"
         )
     direct = found.astype(np.complex128)
     return Channels(direct, direct)
@@ -155,8 +156,9 @@ class TraceFading:
 
 
 ChannelSource = Trace | Path | str | NDArray[Any] | ChannelFunction | Fading
-"""A trace or its path; an array, rounds × antennas × devices, or seeds × those; a function of the
-round and a random generator; or an object of your own with the methods of :class:`Fading`."""
+"""A trace or its path; an array, rounds × antennas × devices, or seeds × those, over a band seeds ×
+rounds × subcarriers × antennas × devices; a function of the round and a random generator; or an
+object of your own with the methods of :class:`Fading`."""
 
 
 def fading_of(
@@ -184,7 +186,7 @@ def fading_of(
     if source is None:
         return NetworkFading(network, seed)
     if isinstance(source, np.ndarray):
-        if source.ndim == 4:
+        if source.ndim in (4, 5):
             if last_seed >= len(source):
                 raise ValueError(
                     f"there are channels for {len(source)} seeds, but a seed {last_seed}"

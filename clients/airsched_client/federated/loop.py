@@ -135,6 +135,8 @@ class Setting:
             return _Sent(everyone, None, _mean(updates, self.weights))
         channels = self.channels(number)
         if run.policy == DIGITAL:
+            if channels.direct.ndim == 3:
+                raise ValueError(f"{DIGITAL} takes no band: take another policy")
             heard = np.flatnonzero(np.abs(channels.direct).sum(axis=0) > 0)
             received = digital(
                 channels.direct[:, heard],

@@ -39,6 +39,8 @@ def request_schedule(
     """
     given = {name: value for name, value in options.items() if value is not None}
     if not any(name in given for name in _TOLERANCES):
+        if channels.estimates.ndim == 3:
+            raise ValueError("a band has no frontier to choose from: give a tolerance")
         # A frontier has no receiver to polish: every point has the best one.
         given.pop("polish", None)
         rest = cast(FrontierOptions, {**given, "participation": participation})

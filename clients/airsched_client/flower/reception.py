@@ -2,17 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from flwr.app import ArrayRecord, Message
 from numpy.typing import NDArray
 
-from airsched_client.federated.air import AirOptions, aggregate
+from airsched_client.federated.air import AirOptions, aggregate, aggregate_band
 from airsched_client.federated.streams import Purpose, stream
 from airsched_client.flower.model import Model
 from airsched_client.flower.round import Round, model_in
 from airsched_client.flower.sources import Device
-from airsched_client.models import Schedule
+from airsched_client.models import Schedule, WidebandSchedule
 
 
 class Reception:
@@ -34,7 +35,7 @@ class Reception:
         self,
         server_round: int,
         current: Round,
-        schedule: Schedule,
+        schedule: Schedule | WidebandSchedule,
         senders: Mapping[int, Message],
     ) -> tuple[ArrayRecord, float]:
         """Return the model that the air delivers, and its measured error.
@@ -47,16 +48,21 @@ class Reception:
             The replies with a model, by device.
         """
         sent = np.array(list(senders), np.int64)
-        received = aggregate(
-            current.channels.direct,
-            replace(schedule, active=sent),
-            current.weights,
-            _updates(current.model, senders.values()),
-            current.noise_variance,
-            stream(self._seed, Purpose.AIR, server_round - 1),
-            options=self._options,
-            amplitudes=self._amplitudes_of(current.devices),
-        )
+        heard = replace(schedule, active=sent)
+        updates = _updates(current.model, senders.values())
+        air: dict[str, Any] = {
+            "weights": current.weights,
+            "noise_variance": current.noise_variance,
+            "rng": stream(self._seed, Purpose.AIR, server_round - 1),
+            "options": self._options,
+            "amplitudes": self._amplitudes_of(current.devices),
+        }
+        channels = current.channels.direct
+        if isinstance(heard, WidebandSchedule):
+            every = dict(zip(sent.tolist(), updates, strict=True))
+            received = aggregate_band(channels, heard.subcarriers(), updates=every, **air)
+        else:
+            received = aggregate(channels, heard, updates=updates, **air)
         trained = [model_in(reply) for reply in senders.values()]
         digital = current.weights[sent].tolist()
         return current.model.after(received.mean, trained, digital), received.measured_error

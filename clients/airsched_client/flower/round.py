@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from airsched_client.federated.channels import Channels
 from airsched_client.flower.model import Model
 from airsched_client.flower.sources import Device
-from airsched_client.models import Schedule
+from airsched_client.models import Schedule, WidebandSchedule
 
 _log = logging.getLogger("flwr")
 
@@ -31,7 +31,7 @@ class Round:
     devices: Sequence[Device]
     weights: NDArray[np.float64]
     channels: Channels
-    schedule: Schedule | None
+    schedule: Schedule | WidebandSchedule | None
     noise_variance: float
     arrays: ArrayRecord
     model: Model

@@ -58,7 +58,10 @@ class ChannelSource(Protocol):
         """What the channels go with and every request must say: ``power`` and so on; or nothing."""
 
     def channels(self, server_round: int, devices: Sequence[Device]) -> Channels:
-        """Return the channels of round 1, 2, …: (N, K), column k for ``devices[k]``."""
+        """Return the channels of round 1, 2, …: (N, K), column k for ``devices[k]``.
+
+        Over a band they are (F, N, K).
+        """
 
 
 class _FadingSource:
@@ -77,7 +80,7 @@ class _FadingSource:
         if len(set(columns)) < len(columns):
             raise ValueError("two nodes have the same partition-id: give each SuperNode its own")
         every = self._fading.channels((server_round - 1) // self._coherence)
-        return Channels(every.direct[:, columns], every.estimates[:, columns])
+        return Channels(every.direct[..., columns], every.estimates[..., columns])
 
     def _column(self, device: Device) -> int:
         if device.index is None or not 0 <= device.index < self._fading.devices:

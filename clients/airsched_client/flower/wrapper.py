@@ -10,7 +10,8 @@ a round and S its schedule, the nodes in S train from θ to θ_k, and the antenn
 
     θ̂ = θ + Σ_{k∈S} φ_k (θ_k − θ) / Σ_{k∈S} φ_k   + the noise of the air,
 
-φ_k ∝ the node's number of samples: see :mod:`airsched_client.federated.air`. The inner strategy
+φ_k ∝ the node's number of samples: see :mod:`airsched_client.federated.air`. If the channels have F
+subcarriers, all have the same S, and entry d goes over subcarrier d mod F. The inner strategy
 then aggregates replies that all carry θ̂. Their weighted mean is θ̂, whatever the weights, so the
 optimisers of FedAdam, FedAvgM and the like see the noisy mean before their step.
 
@@ -38,7 +39,6 @@ from airsched_client.flower.reception import Reception
 from airsched_client.flower.request import request_options
 from airsched_client.flower.round import Round
 from airsched_client.flower.sources import ChannelSource, Device
-from airsched_client.models import WidebandSchedule
 from airsched_client.options import ScheduleOptions
 
 _log = logging.getLogger("flwr")
@@ -164,8 +164,6 @@ class OverTheAir(Strategy):
             "device_ids": [str(device.node_id) for device in every],
         }
         schedule = request_schedule(self._scheduler, channels, options)
-        if isinstance(schedule, WidebandSchedule):
-            raise ValueError("the strategy sends over one subcarrier: the channels must be N×K")
         noise_variance = options.get("noise_variance") or 1.0
         model = Model(arrays, self._over_the_air)
         self._round = Round(every, weights, channels, schedule, noise_variance, arrays, model)

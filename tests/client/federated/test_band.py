@@ -1,5 +1,8 @@
 """Learning over a band: the air on every subcarrier, and the loop around it."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -7,8 +10,11 @@ from airsched_client import SchedulerClient
 from airsched_client.federated.__main__ import main
 from airsched_client.federated.air import aggregate_band
 from airsched_client.federated.channels import Network, NetworkParameters
+from airsched_client.federated.checkpoint import read_records
 from airsched_client.federated.comparison import compare
 from airsched_client.federated.experiment import Experiment
+from airsched_client.federated.fading import NetworkFading
+from airsched_client.federated.traces import Trace
 
 BAND = NetworkParameters(devices=6, antennas=3, subcarriers=4, taps=2)
 SMALL = Experiment(
@@ -88,6 +94,55 @@ def test_a_policy_may_have_a_set_for_every_subcarrier(scheduler):
 def test_policies_that_take_no_band(policy):
     with pytest.raises(ValueError, match="takes no band"):
         Experiment(policies=(policy,), network=BAND)
+
+
+@pytest.mark.parametrize("kind", ["trace", "array", "function"])
+def test_the_networks_own_band_as_a_trace_gives_its_results(scheduler, tmp_path, kind):
+    """Recorded, the channels must lead to the same schedules, sums and models."""
+    fading = [NetworkFading(BAND, seed) for seed in (0, 1)]
+    recorded = np.array([[each.channels(at).direct for at in range(3)] for each in fading])
+    np.savez(tmp_path / "band.npz", channels=recorded.reshape(6, 4, 3, 6))
+    source = {
+        "trace": tmp_path / "band.npz",
+        "array": recorded,
+        "function": lambda number, rng: recorded[0, number],
+    }[kind]
+    seeds = (0,) if kind == "function" else (0, 1)
+    given = replace(SMALL, policies=("dual_pursuit",), seeds=seeds)
+    expected = compare(given, scheduler).records
+    # What a trace says replaces the network, which is then as wide as by default.
+    played = compare(replace(given, network=NetworkParameters()), scheduler, channels=source)
+    assert played.records == expected
+    assert any(record.active for record in expected)
+
+
+@pytest.mark.parametrize(("policy", "words"), [("auto", "no frontier"), ("digital", "no band")])
+def test_policies_that_take_no_band_refuse_one_that_is_played(scheduler, policy, words):
+    band = NetworkFading(BAND).channels(0).direct
+    experiment = Experiment(policies=(policy,), rounds=1, samples=120)
+    with pytest.raises(ValueError, match=words):
+        compare(experiment, scheduler, channels=lambda number, rng: band)
+
+
+def test_average_gains_are_those_of_the_network():
+    """E‖h_k‖² is the same on every subcarrier, so its mean over a long trace is the network's."""
+    fading = NetworkFading(BAND)
+    recorded = np.array([fading.channels(at).direct for at in range(2000)])
+    trace = Trace(Path("band"), recorded)
+    np.testing.assert_allclose(trace.average_gains(), fading.average_gains(), rtol=0.05)
+
+
+@pytest.mark.parametrize("width", [[], ["--subcarriers", "4"]])
+def test_the_command_plays_a_band(service_url, tmp_path, capsys, width):
+    fading = NetworkFading(BAND)
+    path = tmp_path / "band.npz"
+    np.savez(path, channels=[fading.channels(at).direct for at in range(2)])
+    given = ["--url", service_url, "--channels", str(path), "--task", "regression"]
+    given += ["--policies", "perfect", "intersection", "--gamma-db", "20", "--rounds", "2"]
+    assert main([*given, *width, "--output", str(tmp_path / "results")]) == 0
+    assert any(record.active for record in read_records(tmp_path / "results")[2:])
+    assert main([*given, "--subcarriers", "3", "--output", str(tmp_path / "others")]) == 1
+    assert "has 4 subcarriers: leave out" in " ".join(capsys.readouterr().out.split())
 
 
 def test_the_command(service_url, tmp_path):

@@ -108,7 +108,7 @@ def test_a_function_of_round_and_generator_gives_the_channels():
         (array_of(5), "has 5 rounds, but 2 seeds need 3 each, 6 in all"),
         (array_of(3)[None], "channels for 1 seeds, but a seed 1"),
         (lambda number, rng: np.ones(3), r"antennas × devices.*shape \(3,\)"),
-        (lambda number, rng: np.full((3, 5), np.nan), "finite matrix"),
+        (lambda number, rng: np.full((3, 5), np.nan), "finite numbers"),
         (lambda number, rng: draw(0, rng)[:, :4], "5 parts of the data, but 4 devices"),
     ],
 )

@@ -34,15 +34,21 @@ def path(tmp_path):
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
-def test_channels_are_read_as_written(path, dtype, order, save):
-    channels, estimates = (np.asarray(made_up(seed), dtype, order=order) for seed in (0, 1))
+@pytest.mark.parametrize("subcarriers", [(), (1,), (4,)])
+def test_channels_are_read_as_written(path, dtype, order, save, subcarriers):
+    shape = (ROUNDS, *subcarriers, ANTENNAS, DEVICES)
+    channels, estimates = (np.asarray(made_up(seed, shape), dtype, order=order) for seed in (0, 1))
     # Names of any length before it: where an array begins in the file depends on them.
     save(path, a_name_of_any_length=np.arange(3), channels=channels, estimates=estimates)
     trace = Trace.open(path)
     assert isinstance(trace.channels, np.memmap) == (save is np.savez)
     assert (len(trace), trace.antennas, trace.devices) == (ROUNDS, ANTENNAS, DEVICES)
+    assert trace.subcarriers == (*subcarriers, 1)[0]
+    if subcarriers == (1,):
+        channels, estimates = channels[:, 0], estimates[:, 0]
     for number in range(2 * ROUNDS):
         found = trace.at(number)
+        assert found.direct.shape == channels.shape[1:]
         np.testing.assert_array_equal(found.direct, channels[number % ROUNDS])
         np.testing.assert_array_equal(found.estimates, estimates[number % ROUNDS])
     assert trace.ignored == ("a_name_of_any_length",)
@@ -58,7 +64,8 @@ def test_without_estimates_the_server_knows_the_channels(path):
     ("arrays", "words"),
     [
         ({"h": made_up()}, "has no array `channels`; it has h"),
-        ({"channels": made_up()[0]}, r"rounds × antennas × devices; it is complex128 of shape \(3"),
+        ({"channels": made_up()[0]}, r"× antennas × devices; it is complex128 of shape \(3"),
+        ({"channels": made_up()[None, None]}, "rounds × subcarriers × antennas × devices; it is"),
         ({"channels": made_up().real}, "must be complex"),
         ({"channels": made_up()[:0]}, "`channels` is empty"),
         ({"channels": np.array([None])}, "channels.npy is not an array of numbers"),
@@ -90,10 +97,12 @@ def test_what_is_not_an_npz_file_is_refused(path, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["channels", "estimates"])
-def test_values_that_are_not_finite_are_refused_where_they_are_used(path, name):
-    broken = made_up()
-    broken[4, 1, 3] = np.nan
-    np.savez(path, **{"channels": made_up(), "estimates": made_up(), name: broken})
+@pytest.mark.parametrize("subcarriers", [(), (2,)])
+def test_values_that_are_not_finite_are_refused_where_they_are_used(path, name, subcarriers):
+    good = made_up(shape=(ROUNDS, *subcarriers, ANTENNAS, DEVICES))
+    broken = good.copy()
+    broken[4, ..., 1, 3:] = np.nan
+    np.savez(path, **{"channels": good, "estimates": good, name: broken})
     trace = Trace.open(path)
     trace.at(3)
     with pytest.raises(
@@ -162,6 +171,17 @@ def test_the_command_describes_a_trace(capsys):
     assert np.all(np.diff(table[:, 1]) >= 0)
     assert np.all(table[:, 1] <= table[:, 2])
     assert table[-1, 1] == 20.0
+
+
+def test_the_command_describes_a_band(path, capsys):
+    channels = made_up(shape=(300, 8, ANTENNAS, DEVICES))
+    np.savez(path, channels=channels)
+    assert main([str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "300 rounds, 8 subcarriers, 3 antennas, 5 devices" in printed
+    assert "mean over 200 subcarriers" in printed
+    # E‖h_k‖² = 2N; the weakest device's mean over 200 matrices is within 10 % of it.
+    assert float(printed.partition("[dB]: ")[2].split()[0]) == pytest.approx(7.8, abs=0.5)
 
 
 def test_the_command_says_when_nobody_can_be_served_and_when_it_fails(path, capsys):

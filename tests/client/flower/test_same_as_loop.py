@@ -1,5 +1,6 @@
 """Flower with the wrapper does what the project's own loop does, to rounding."""
 
+import numpy as np
 import pytest
 
 pytest.importorskip("flwr", reason="needs Flower: `make check-flower` runs it")
@@ -9,6 +10,7 @@ from flwr.serverapp.strategy import FedAvg
 from airsched_client.federated.channels import NetworkParameters
 from airsched_client.federated.comparison import compare
 from airsched_client.federated.experiment import Experiment
+from airsched_client.federated.fading import NetworkFading
 from airsched_client.federated.streams import request_seed
 from airsched_client.flower import NetworkSource, OverTheAirFedAvg, ReportedSource, TraceSource
 from tests.client.flower import digits
@@ -37,12 +39,25 @@ def over_the_air(scheduler, policy, seed, gamma_db=10.0, source=None):
 
 
 @pytest.mark.parametrize(
-    ("policy", "gamma_db", "trace"),
-    [("dual_pursuit", 10.0, ""), ("auto", None, ""), ("matching_pursuit", -10.0, TRACE)],
+    ("policy", "gamma_db", "trace", "subcarriers"),
+    [
+        ("dual_pursuit", 10.0, "", 1),
+        ("auto", None, "", 1),
+        ("matching_pursuit", -10.0, TRACE, 1),
+        ("dual_pursuit", 10.0, "", 4),
+        ("intersection", 10.0, "band.npz", 4),
+    ],
 )
-def test_the_strategy_gives_the_results_of_the_loop(scheduler, policy, gamma_db, trace):
+def test_the_strategy_gives_the_results_of_the_loop(
+    scheduler, policy, gamma_db, trace, subcarriers, tmp_path
+):
     seed = 3
-    source = TraceSource(trace, start=seed * ROUNDS) if trace else None
+    network = NetworkParameters(digits.DEVICES, digits.ANTENNAS, subcarriers=subcarriers)
+    if trace == "band.npz":
+        trace = str(tmp_path / trace)
+        recorded = NetworkFading(network, 8)
+        np.savez(trace, channels=[recorded.channels(at).direct for at in range(12)])
+    source = TraceSource(trace, start=seed * ROUNDS) if trace else NetworkSource(network, seed)
     rounds = run(over_the_air(scheduler, policy, seed, gamma_db, source), seed)
     records = compare(
         Experiment(
@@ -50,7 +65,7 @@ def test_the_strategy_gives_the_results_of_the_loop(scheduler, policy, gamma_db,
             gammas_db=(gamma_db or 0.0,),
             seeds=(seed,),
             rounds=ROUNDS,
-            network=NetworkParameters(digits.DEVICES, digits.ANTENNAS),
+            network=network,
             channels=trace or None,
         ),
         scheduler,

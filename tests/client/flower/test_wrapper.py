@@ -65,6 +65,10 @@ def source():
     return NetworkSource(NetworkParameters(NODES, 4))
 
 
+def band():
+    return NetworkSource(NetworkParameters(NODES, 4, subcarriers=3, taps=2))
+
+
 INNER = {
     "FedAvg": lambda: flower.FedAvg(**ALL),
     "FedProx": lambda: flower.FedProx(proximal_mu=0.5, **ALL),
@@ -141,6 +145,28 @@ def _holding(inner):
     outer = flower.FedAvg()
     outer.strategy = inner
     return outer
+
+
+def test_over_a_band_the_sum_lacks_only_those_who_failed(scheduler):
+    """Without noise every coordinate is the mean of those who sent, whatever its subcarrier."""
+    quiet = {"noise_variance": 1e-20, "max_error": 1.0}
+    wrapped = OverTheAir(flower.FedAvg(**ALL), scheduler, band(), schedule=quiet)
+    grid = FakeGrid(make_app(), NODES, failing=(2,))
+    messages = list(wrapped.configure_train(1, start(), ConfigRecord(), grid))
+    arrays, metrics = wrapped.aggregate_train(1, grid.send_and_receive(messages))
+    assert (metrics["air-active"], metrics["air-sent"]) == (NODES, NODES - 1)
+    senders = [k for k in range(NODES) if k != 2]
+    before = start()["conv.weight"].numpy()
+    targets = [np.random.default_rng([7, k]).standard_normal((20, 10)) for k in senders]
+    steps = [0.3 * (target - before) for target in targets]
+    expected = before + np.average(steps, axis=0, weights=[1 + k for k in senders])
+    np.testing.assert_allclose(arrays["conv.weight"].numpy(), expected, atol=2e-6)
+
+
+def test_a_band_needs_a_tolerance(scheduler):
+    wrapped = OverTheAir(flower.FedAvg(**ALL), scheduler, band())
+    with pytest.raises(ValueError, match="a band has no frontier to choose from: give a tolerance"):
+        wrapped.configure_train(1, start(), ConfigRecord(), FakeGrid(make_app(), NODES))
 
 
 def test_request_and_air_have_one_noise_variance(scheduler):

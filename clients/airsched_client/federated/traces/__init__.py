@@ -1,8 +1,9 @@
-"""Traces: channels that were measured or simulated elsewhere, one matrix per round.
+"""Traces: channels that were measured or simulated elsewhere, one matrix or band per round.
 
 A trace is an ``.npz`` file, as :func:`numpy.savez` writes it:
 
-    channels           (R, N, K) complex64 or complex128: round, antenna, device
+    channels           (R, N, K) complex64 or complex128: round, antenna, device; over a band
+                       (R, F, N, K): round, subcarrier, antenna, device
     estimates          the same for what the server knows; equal to ``channels`` if left out
     power              P, the transmit power limit that the channels go with; optional
     noise_variance     σ², likewise
@@ -48,7 +49,7 @@ class Trace:
     path
         Where it was read.
     channels, estimates
-        (R, N, K) complex, h and ĥ; the estimates are None if they are exact.
+        (R, N, K) or (R, F, N, K) complex, h and ĥ; the estimates are None if they are exact.
     power, noise_variance, carrier_frequency
         P, σ² and hertz; None if the file does not say.
     positions
@@ -94,9 +95,10 @@ class Trace:
 
     def __post_init__(self) -> None:
         found = f"it is {self.channels.dtype} of shape {self.channels.shape}"
-        if self.channels.ndim != 3 or not np.iscomplexobj(self.channels):
+        if self.channels.ndim not in (3, 4) or not np.iscomplexobj(self.channels):
             raise ValueError(
-                f"{self.path}: `channels` must be complex, rounds × antennas × devices; {found}"
+                f"{self.path}: `channels` must be complex, rounds × antennas × devices, or over a"
+                f" band rounds × subcarriers × antennas × devices; {found}"
             )
         if not self.channels.size:
             raise ValueError(f"{self.path}: `channels` is empty; {found}")
@@ -120,14 +122,19 @@ class Trace:
         return len(self.channels)
 
     @property
+    def subcarriers(self) -> int:
+        """F; 1 if it is not over a band."""
+        return int(self.channels.shape[1]) if self.channels.ndim == 4 else 1
+
+    @property
     def antennas(self) -> int:
         """N."""
-        return int(self.channels.shape[1])
+        return int(self.channels.shape[-2])
 
     @property
     def devices(self) -> int:
         """K."""
-        return int(self.channels.shape[2])
+        return int(self.channels.shape[-1])
 
     def scalars(self) -> dict[str, float]:
         """Return power, noise variance and carrier frequency, those that the file has."""
@@ -142,7 +149,7 @@ class Trace:
         return Channels(direct, self._finite(self.estimates, number))
 
     def average_gains(self) -> Real:
-        """Return the mean of ‖h_k‖² over the rounds, (K,)."""
+        """Return the mean of ‖h_k‖² over the rounds and subcarriers, (K,)."""
         total = np.zeros(self.devices)
         for number in range(len(self)):
             total += gains(self.at(number).direct)
@@ -187,14 +194,14 @@ class Trace:
 
     def _finite(self, array: NDArray[Any], number: int) -> Complex:
         index = number % len(self)
-        matrix = np.asarray(array[index], np.complex128)
-        if not np.isfinite(matrix).all():
-            device = int(np.flatnonzero(~np.isfinite(matrix).all(axis=0))[0])
+        found = np.asarray(array[index], np.complex128)
+        if not np.isfinite(found).all():
+            device = int(np.nonzero(~np.isfinite(found))[-1].min())
             raise ValueError(
                 f"{self.path}: round {index} has values that are not finite, first for device"
                 f" {device}; the channel of a device without a path is 0"
             )
-        return matrix
+        return found[0] if self.subcarriers == 1 and found.ndim == 3 else found
 
 
 def _scalar(path: Path, name: str, arrays: Mapping[str, NDArray[Any]]) -> float | None:
@@ -212,5 +219,6 @@ def _words(values: dict[str, float]) -> str:
 
 
 def gains(channels: Complex) -> Real:
-    """Return ‖h_k‖², (K,)."""
-    return np.asarray(np.sum(np.abs(channels) ** 2, axis=0))
+    """Return ‖h_k‖², (K,); over a band its mean over the subcarriers."""
+    powers = np.sum(np.abs(channels) ** 2, axis=-2)
+    return np.asarray(np.mean(np.atleast_2d(powers), axis=0))

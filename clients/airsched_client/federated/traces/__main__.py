@@ -13,8 +13,8 @@ from airsched_client.federated.traces import Trace, gains
 Complex = NDArray[np.complex128]
 Real = NDArray[np.float64]
 
-_ROUNDS = 200
-"""Rounds that are looked at, evenly spread."""
+_MATRICES = 200
+"""Matrices that are looked at: all subcarriers of evenly spread rounds."""
 
 
 def least_gammas(channels: Complex) -> tuple[Real, Real]:
@@ -38,24 +38,27 @@ def describe(trace: Trace) -> str:
     said = [f"{name} {value:g}" for name, value in trace.scalars().items()]
     said += [name for name in ("estimates", "positions") if getattr(trace, name) is not None]
     ignored = f"; ignored: {', '.join(trace.ignored)}" if trace.ignored else ""
-    numbers = np.unique(np.linspace(0, len(trace) - 1, _ROUNDS).astype(int)).tolist()
-    matrices = [trace.at(number).direct for number in numbers]
+    looked_at = -(-_MATRICES // trace.subcarriers)
+    numbers = np.unique(np.linspace(0, len(trace) - 1, looked_at).astype(int)).tolist()
+    shape = (-1, trace.antennas, trace.devices)
+    matrices = list(np.concatenate([trace.at(at).direct.reshape(shape) for at in numbers]))
+    band = f" {trace.subcarriers} subcarriers," if trace.subcarriers > 1 else ""
     with np.errstate(divide="ignore"):
         mean = 10 * np.log10(np.mean([gains(matrix) for matrix in matrices], axis=0))
     return "\n".join(
         [
-            f"{trace.path}: {len(trace)} rounds, {trace.antennas} antennas,"
+            f"{trace.path}: {len(trace)} rounds,{band} {trace.antennas} antennas,"
             f" {trace.devices} devices, {trace.channels.dtype}, {mapped}",
             f"has {', '.join(said) or 'nothing else'}{ignored}",
             f"mean gain ‖h‖² of the devices [dB]: {mean.min():.1f} weakest,"
             f" {np.median(mean):.1f} median, {mean.max():.1f} strongest",
-            *_served(matrices),
+            *_served(matrices, "subcarriers" if band else "rounds"),
         ]
     )
 
 
-def _served(matrices: list[Complex]) -> list[str]:
-    """Return a table of γ and the number of devices served, as bounds."""
+def _served(matrices: list[Complex], what: str) -> list[str]:
+    """Return a table of γ and the number of devices that one receiver serves, as bounds."""
     with np.errstate(divide="ignore"):
         bounds = 10 * np.log10([least_gammas(matrix) for matrix in matrices])
     at_most, at_least = bounds[:, 0], bounds[:, 1]
@@ -65,7 +68,7 @@ def _served(matrices: list[Complex]) -> list[str]:
     step = 5 if finite.max() - at_most.min() < 100 else 10
     first, last = np.floor(at_most.min() / step), np.ceil(finite.max() / step)
     lines = [
-        f"devices of weight 1 that γ serves, mean over {len(matrices)} rounds:",
+        f"devices of weight 1 that γ serves, mean over {len(matrices)} {what}:",
         "γ [dB]   at least   at most",
     ]
     for gamma_db in step * np.arange(first, last + 1):
