@@ -2,9 +2,10 @@
 
 A folder holds ``experiment.json`` (the experiment) and for every run ``runs/NAME.jsonl`` (one line
 per round) and ``runs/NAME.npz`` (how many of the lines count, and the global model after the last
-of them, with its statistics). A round is finished once the checkpoint counts it: the checkpoint is
-replaced atomically, after the line was written. All randomness follows from seed and round, so an
-experiment resumes bit for bit, and more rounds, seeds, policies or tolerances continue it.
+of them, with its statistics and receiver). A round is finished once the checkpoint counts it: the
+checkpoint is replaced atomically, after the line was written. All randomness follows from seed and
+round, so an experiment resumes bit for bit, and more rounds, seeds, policies or tolerances continue
+it.
 """
 
 import json
@@ -27,10 +28,11 @@ _CAN_GROW = ("policies", "gammas_db", "seeds", "rounds")
 
 
 class Model(NamedTuple):
-    """A global model: its parameters, and what the devices measured for it, if anything."""
+    """A global model, what the devices measured for it, and the receiver it last came through."""
 
     parameters: Real
     statistics: Real | None = None
+    receiver: NDArray[np.complexfloating] | None = None
 
 
 class RunFiles:
@@ -61,8 +63,9 @@ class RunFiles:
             file.write(_line(record))
         beside = self._checkpoint.with_suffix(".new.npz")
         kept: dict[str, Any] = {"lines": len(self.records), "model": model.parameters}
-        if model.statistics is not None:
-            kept["statistics"] = model.statistics
+        for name in ("statistics", "receiver"):
+            if getattr(model, name) is not None:
+                kept[name] = getattr(model, name)
         np.savez(beside, **kept)
         os.replace(beside, self._checkpoint)
 
@@ -70,14 +73,15 @@ class RunFiles:
         found: list[str] = []
         if checkpoint.exists():
             with np.load(checkpoint) as content:
-                count, statistics = int(content["lines"]), content.get("statistics")
-                self.model = Model(content["model"], statistics)
+                count = int(content["lines"])
+                measured, receiver = content.get("statistics"), content.get("receiver")
+                self.model = Model(content["model"], measured, receiver)
             found = lines.read_text().splitlines()[:count]
             if len(found) < count:
                 raise ValueError(f"{lines} lacks {count - len(found)} finished rounds")
         self.records = [_record(line) for line in found]
         # Lines that the checkpoint does not count belong to unfinished rounds.
-        _replace(lines, "".join(_line(record) for record in self.records).encode())
+        replace_file(lines, "".join(_line(record) for record in self.records).encode())
 
 
 def prepare(
@@ -113,7 +117,7 @@ def prepare(
         raise FileExistsError(
             f"{folder} already holds results: resume them, or choose another folder"
         )
-    _replace(file, (json.dumps(asked, indent=1) + "\n").encode())
+    replace_file(file, (json.dumps(asked, indent=1) + "\n").encode())
 
 
 def read_experiment(folder: Path) -> dict[str, Any] | None:
@@ -126,7 +130,9 @@ def read_records(folder: Path | str) -> list[Record]:
     """Return the finished rounds in a folder, in the order of the experiment, for reports."""
     folder = Path(folder)
     files = sorted((folder / "runs").glob("*.jsonl"))
-    records = [_record(line) for file in files for line in file.read_text().splitlines()]
+    # A line without an end is still being written.
+    whole = [file.read_text().rpartition("\n")[0] for file in files]
+    records = [_record(line) for lines in whole for line in lines.splitlines()]
     order = folder / "experiment.json"
     if not order.exists():
         return records
@@ -154,7 +160,8 @@ def _record(line: str) -> Record:
     return Record(**{**values, "active": tuple(values["active"])})
 
 
-def _replace(file: Path, content: bytes) -> None:
-    beside = file.with_name(file.name + ".new")
+def replace_file(file: Path, content: bytes) -> None:
+    """Write a file in one step, so that it is never incomplete; several processes may."""
+    beside = file.with_name(f"{file.name}.{os.getpid()}")
     beside.write_bytes(content)
     os.replace(beside, file)

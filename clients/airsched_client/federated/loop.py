@@ -36,7 +36,7 @@ from airsched_client.federated.experiment import (
 from airsched_client.federated.fading import ChannelSource, fading_of
 from airsched_client.federated.partition import aggregation_weights, parts_of
 from airsched_client.federated.priorities import priorities
-from airsched_client.federated.scheduling import request_schedule
+from airsched_client.federated.scheduling import Receiver, request_schedule
 from airsched_client.federated.streams import Purpose, request_seed, stream
 from airsched_client.federated.tasks import HasLabels, HasStatistics, LocalRound, Task
 from airsched_client.models import IrsSchedule, Schedule, WidebandSchedule
@@ -106,29 +106,30 @@ class Setting:
         self, run: Run, model: Model, before: Sequence[Record], scheduler: SchedulerClient | None
     ) -> tuple[Model, Record]:
         """Return the next global model, and the record of the round."""
-        sent = self._send(run, model.parameters, before, scheduler)
-        parameters, statistics = model
+        sent = self._send(run, model, before, scheduler)
+        parameters, statistics, receiver = model
         if sent.received is not None:
             # In the model's own precision; the sum was formed in double.
             parameters = (parameters + sent.received.mean).astype(parameters.dtype)
             statistics = self._statistics(parameters, sent.active, len(before))
+            receiver = sent.receiver
         elif before:
             # The model is as it was, and nobody has measured anything new.
             last = before[-1]
             found = (last.accuracy, last.loss, last.train_loss)
             return model, self._record(run, len(before), sent, found)
-        model = Model(parameters, statistics)
+        model = Model(parameters, statistics, receiver)
         return model, self._record(run, len(before), sent, self._evaluate(model))
 
     def _send(
         self,
         run: Run,
-        parameters: Real,
+        model: Model,
         before: Sequence[Record],
         scheduler: SchedulerClient | None,
     ) -> "_Sent":
         """Let the active devices train and send, and return what the server receives."""
-        experiment, number = self._experiment, len(before)
+        experiment, number, parameters = self._experiment, len(before), model.parameters
         everyone = np.arange(self.weights.size)
         if run.policy == PERFECT:
             updates = self._updates(parameters, everyone, before)
@@ -148,9 +149,10 @@ class Setting:
                 channels.interference,
             )
             return _Sent(heard, None, received)
-        schedule = self._schedule(run, channels, before, scheduler)
+        schedule = self._schedule(run, channels, before, scheduler, model.receiver)
         if isinstance(schedule, WidebandSchedule):
-            schedule = schedule.subcarriers()
+            sent = self._send_over_band(channels, schedule.subcarriers(), parameters, before)
+            return sent._replace(receiver=schedule.receivers)
         if schedule is not None and not isinstance(schedule, Schedule):
             return self._send_over_band(channels, schedule, parameters, before)
         if schedule is None or not schedule.active.size:
@@ -169,7 +171,7 @@ class Setting:
             amplitudes=self._amplitudes,
             interference=channels.interference,
         )
-        return _Sent(schedule.active, schedule.computation_error, received)
+        return _Sent(schedule.active, schedule.computation_error, received, schedule.receiver)
 
     def _send_over_band(
         self,
@@ -202,6 +204,7 @@ class Setting:
         channels: Channels,
         before: Sequence[Record],
         scheduler: SchedulerClient | None,
+        last_receiver: Receiver | None,
     ) -> Scheduled | None:
         """Ask the service, or a policy of the user's; None if nobody can be served."""
         experiment = self._experiment
@@ -228,7 +231,7 @@ class Setting:
             "polish": experiment.polish,
         }
         participation = algorithm.get("participation") if automatic else None
-        return request_schedule(scheduler, channels, options, participation)
+        return request_schedule(scheduler, channels, options, participation, last_receiver)
 
     def _algorithm(self, policy: str, before: Sequence[Record]) -> dict[str, Any]:
         """Return the algorithm with what the stateless service needs from earlier rounds."""
@@ -310,11 +313,12 @@ def noise_of(experiment: Experiment, channels: Channels) -> ScheduleOptions:
 
 
 class _Sent(NamedTuple):
-    """Who took part in a round, the error that the schedule promised, and what was received."""
+    """Who took part in a round, the error promised, what was received, and through what."""
 
     active: Indices
     expected_error: float | None
     received: Aggregate | None
+    receiver: Receiver | None = None
 
 
 def _mean(updates: Iterable[Real], weights: Real) -> Aggregate:

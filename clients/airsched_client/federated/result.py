@@ -133,10 +133,10 @@ class Result:
         KeyError
             There is no such run.
         """
-        parameters, statistics = self._models[self._run(policy, seed, gamma_db)]
+        model = self._models[self._run(policy, seed, gamma_db)]
         if isinstance(self._task, HasModule):
-            return self._task.module(parameters, statistics)
-        return parameters
+            return self._task.module(model.parameters, model.statistics)
+        return model.parameters
 
     def devices(
         self, policy: str, seed: int = 0, gamma_db: float | None = None
@@ -154,8 +154,8 @@ class Result:
     def _own(self, run: Run, samples: NDArray[np.int64]) -> float | None:
         if not isinstance(self._task, EvaluatesDevices):
             return None
-        parameters, statistics = self._models[run]
-        return self._task.evaluate_on(parameters, samples, statistics).accuracy
+        model = self._models[run]
+        return self._task.evaluate_on(model.parameters, samples, model.statistics).accuracy
 
     def _run(self, policy: str, seed: int, gamma_db: float | None) -> Run:
         found = [

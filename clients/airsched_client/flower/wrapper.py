@@ -31,7 +31,7 @@ from airsched_client._retry import Patience, RetryRule
 from airsched_client.client import SchedulerClient
 from airsched_client.federated.air import AirOptions
 from airsched_client.federated.partition import aggregation_weights
-from airsched_client.federated.scheduling import request_schedule
+from airsched_client.federated.scheduling import Receiver, receiver_of, request_schedule
 from airsched_client.flower.averaging import require_averaging
 from airsched_client.flower.model import Model, OverTheAirRule, not_statistics
 from airsched_client.flower.nodes import Nodes
@@ -106,6 +106,7 @@ class OverTheAir(Strategy):
         self._round: Round | None = None
         self._dtypes: dict[str, Any] = {}
         self._ever_scheduled = False
+        self._last_receiver: Receiver | None = None
 
     def summary(self) -> None:
         """Log what every request asks for, and the inner strategy's summary."""
@@ -128,7 +129,7 @@ class OverTheAir(Strategy):
         RuntimeError
             No node could be scheduled in any round: nothing was learnt.
         """
-        self._ever_scheduled, self._dtypes = False, {}
+        self._ever_scheduled, self._dtypes, self._last_receiver = False, {}, None
         result = super().start(*arguments, **options)
         if not self._ever_scheduled:
             raise RuntimeError(
@@ -163,7 +164,11 @@ class OverTheAir(Strategy):
             "weights": weights,
             "device_ids": [str(device.node_id) for device in every],
         }
-        schedule = request_schedule(self._scheduler, channels, options)
+        schedule = request_schedule(
+            self._scheduler, channels, options, last_receiver=self._last_receiver
+        )
+        receiver = None if schedule is None else receiver_of(schedule)
+        self._last_receiver = self._last_receiver if receiver is None else receiver
         noise_variance = options.get("noise_variance") or 1.0
         model = Model(arrays, self._over_the_air)
         self._round = Round(every, weights, channels, schedule, noise_variance, arrays, model)

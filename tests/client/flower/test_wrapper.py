@@ -189,14 +189,15 @@ class Heard:
     """A scheduler that remembers the requests."""
 
     def __init__(self, scheduler):
-        self._scheduler, self.requests = scheduler, []
+        self._scheduler, self.requests, self.schedules = scheduler, [], []
 
     def with_options(self, **options):
         return self
 
     def schedule(self, channels, **options):
         self.requests.append((channels, options))
-        return self._scheduler.schedule(channels, **options)
+        self.schedules.append(self._scheduler.schedule(channels, **options))
+        return self.schedules[-1]
 
 
 def request_of(scheduler, given, **options):
@@ -247,3 +248,29 @@ def test_the_optimiser_sees_the_noisy_mean_before_its_step(scheduler):
     moved = result.arrays["conv.weight"].numpy() - start()["conv.weight"].numpy()
     assert np.abs(moved).max() < 0.1
     assert result.train_metrics_clientapp[1]["air-measured-error"] > 0.01
+
+
+def test_the_last_receiver_is_sent_until_the_run_ends(scheduler):
+    heard = Heard(scheduler)
+    options = {"gamma_db": 10.0, "algorithm": "dual_pursuit"}
+    wrapped = OverTheAir(flower.FedAvg(**ALL), heard, source(), schedule=options)
+    for _ in range(2):
+        wrapped.start(FakeGrid(make_app(), NODES), start(), num_rounds=3)
+    starts = [options.get("warm_start") for _, options in heard.requests]
+    for at, found in enumerate(starts):
+        if at % 3 == 0:
+            assert found is None
+        else:
+            np.testing.assert_array_equal(found, heard.schedules[at - 1].receiver)
+
+
+def test_a_warm_start_of_your_own_is_sent_instead(scheduler):
+    class Own(OverTheAir):
+        def schedule_options(self, server_round, devices):
+            return {**super().schedule_options(server_round, devices), "warm_start": np.ones(4)}
+
+    heard = Heard(scheduler)
+    wrapped = Own(flower.FedAvg(**ALL), heard, source(), schedule={"gamma_db": 10.0})
+    wrapped.start(FakeGrid(make_app(), NODES), start(), num_rounds=2)
+    for _, options in heard.requests:
+        np.testing.assert_array_equal(options["warm_start"], np.ones(4))
