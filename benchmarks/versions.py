@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.progress import Progress, track
 from rich.table import Table
 
+from airsched_client.federated.statistics import mean_of
 from app.scheduling import AnyProblem, Problem, Scheduler, schedulers_of
 from benchmarks import load, solver_worker
 from benchmarks.service import JSON, MSGPACK, schedule_body
@@ -186,14 +187,13 @@ def compare_solves(revision: str) -> None:
                 f"{gamma_db:g}",
                 *(f"{mean(times[name]):.3g}, {sizes[name].mean():.2f}" for name in (BEFORE, NOW)),
                 _ratio(times[BEFORE], times[NOW]),
-                f"{gained.mean():+.3f} ± {gained.std(ddof=1) / count**0.5:.3f}",
+                mean_of(gained).text(sign=True),
             )
     Console(width=130).print(table)
 
 
 def _ratio(ones: Sequence[float], others: Sequence[float]) -> str:
-    ratios = [one / other for one, other in zip(ones, others, strict=True)]
-    return f"{mean(ratios):.3f} ± {stdev(ratios) / len(ratios) ** 0.5:.3f}"
+    return mean_of([one / other for one, other in zip(ones, others, strict=True)]).text()
 
 
 def compare_schedules(revision: str) -> None:

@@ -1,5 +1,6 @@
 """One figure's section of ``RESULTS.md``."""
 
+from airsched_client.federated.report import markdown_rows
 from experiments.compare import largest_difference, plus_minus, rounded
 from experiments.figure import Figure, Measured, PaperCurves, Point, Scale
 
@@ -36,24 +37,20 @@ def _differences(figure: Figure, measured: Measured, papers: PaperCurves) -> lis
     if not papers:
         return []
     kind = "ratio" if figure.log_y else "difference"
-    lines = [
-        f"| series | paper's curve | largest {kind} | at | ours | paper's |",
-        "|---|---|---|---|---|---|",
-    ]
+    rows = []
     for series, name in figure.series.items():
         if name is None:
             continue
         curve = measured.curves.get(series, {})
         if not curve.keys() & papers[name].keys():
-            lines.append(f"| {series.title} | `{name}` | not run | | | |")
+            rows.append([series.title, f"`{name}`", "not run", "", "", ""])
             continue
         found = largest_difference(curve, papers[name], ratio=figure.log_y)
         size = rounded(found.size) if figure.log_y else f"{found.size:.2f}"
-        lines.append(
-            f"| {series.title} | `{name}` | {size} | {found.x:g} | {found.ours:.3g} |"
-            f" {found.papers:.3g} |"
-        )
-    return lines
+        numbers = size, f"{found.x:g}", f"{found.ours:.3g}", f"{found.papers:.3g}"
+        rows.append([series.title, f"`{name}`", *numbers])
+    columns = ["series", "paper's curve", f"largest {kind}", "at", "ours", "paper's"]
+    return markdown_rows(columns, rows)
 
 
 def _paired(figure: Figure, measured: Measured) -> list[str]:
@@ -61,28 +58,28 @@ def _paired(figure: Figure, measured: Measured) -> list[str]:
     if not measured.paired:
         return []
     names = [f"{one.title} − {other.title}" for one, other in measured.paired]
-    lines = [f"| {figure.x_label} | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
+    rows = []
     for x in sorted({x for curve in measured.paired.values() for x in curve}):
         cells = [
             plus_minus(curve[x], sign=True) if x in curve else ""
             for curve in measured.paired.values()
         ]
-        lines.append(f"| {x:g} | {' | '.join(cells)} |")
+        rows.append([f"{x:g}", *cells])
+    lines = markdown_rows([figure.x_label, *names], rows)
     return _folded([f"Paired differences over the same {figure.unit}:", "", *lines])
 
 
 def _points(figure: Figure, measured: Measured, papers: PaperCurves) -> list[str]:
     """Return every point, ours / the paper's, a row for each x."""
     curves = measured.curves
-    heads = [series.title for series in curves]
-    lines = [f"| {figure.x_label} | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
+    rows = []
     for x in sorted({x for curve in curves.values() for x in curve}):
         cells = [
             _cell(curve.get(x), papers.get(figure.series[series] or "", {}).get(x))
             for series, curve in curves.items()
         ]
-        lines.append(f"| {x:g} | {' | '.join(cells)} |")
-    return lines
+        rows.append([f"{x:g}", *cells])
+    return markdown_rows([figure.x_label, *(series.title for series in curves)], rows)
 
 
 def _cell(mine: Point | None, theirs: float | None) -> str:

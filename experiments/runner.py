@@ -1,12 +1,11 @@
 """Runs sweeps: many calls of one function, in parallel, with each result kept on disk.
 
-joblib distributes the calls over this machine's cores (``loky``) or a Dask or Ray cluster, or runs
-them one after the other (``sequential``). A call depends on its arguments alone, its seed among
-them, so the numbers are the same wherever it runs.
+As in the learning loop, joblib distributes the calls over this machine's cores (``loky``) or a Dask
+or Ray cluster, or runs them one after the other (``sequential``). A call depends on its arguments
+alone, its seed among them, so the numbers are the same wherever it runs.
 """
 
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,15 +13,15 @@ from typing import Any, get_args
 
 import joblib
 import psutil
-from joblib.externals.loky import get_reusable_executor
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from airsched_client.federated.checkpoint import replace_file
+from airsched_client.federated.parallel import as_finished
 from experiments.digest import key
 from experiments.figure import Backend
 
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
-_CALLS_PER_JOB = 4
 
 
 class Runner:
@@ -81,39 +80,13 @@ class Runner:
         with self._progress() as progress:
             done = len(calls) - len(missing)
             bar = progress.add_task(title, total=len(calls), completed=done)
-            for at, result in self._run(function, calls, missing, in_parallel, elsewhere):
-                _keep(files[at], {"call": calls[at], "result": result})
+            work = [{**calls[at], **elsewhere} for at in missing]
+            for number, result in as_finished(function, work, self._jobs if in_parallel else 1):
+                at = missing[number]
+                kept = json.dumps({"call": calls[at], "result": result})
+                replace_file(files[at], kept.encode())
                 progress.advance(bar)
         return [json.loads(file.read_text())["result"] for file in files]
-
-    def _run(
-        self,
-        function: Callable[..., Any],
-        calls: Sequence[dict[str, Any]],
-        missing: Sequence[int],
-        in_parallel: bool,
-        elsewhere: dict[str, Any],
-    ) -> Iterator[tuple[int, Any]]:
-        if not in_parallel:
-            for at in missing:
-                yield _numbered(at, function, {**calls[at], **elsewhere})
-            return
-        jobs = [
-            joblib.delayed(_numbered)(at, function, {**calls[at], **elsewhere}) for at in missing
-        ]
-        used, _ = joblib.parallel.get_active_backend()
-        if used.supports_return_generator:
-            parallel = joblib.Parallel(n_jobs=self._jobs, return_as="generator_unordered")
-            try:
-                yield from parallel(jobs)
-            except KeyboardInterrupt:
-                _kill_workers()
-                raise
-            return
-        # Ray returns all results at once: in batches, so a stop loses no more than one of them.
-        some = _CALLS_PER_JOB * joblib.effective_n_jobs(self._jobs)
-        for first in range(0, len(jobs), some):
-            yield from joblib.Parallel(n_jobs=self._jobs)(jobs[first : first + some])
 
     def _progress(self) -> Progress:
         return Progress(
@@ -188,19 +161,3 @@ def _below() -> list[psutil.Process]:
             if "resource_tracker" not in " ".join(child.cmdline()):
                 found.append(child)
     return found
-
-
-def _kill_workers() -> None:
-    """Kill this machine's worker processes with all that they started: they would finish first."""
-    get_reusable_executor().shutdown(wait=False, kill_workers=True)
-
-
-def _numbered(at: int, function: Callable[..., Any], arguments: dict[str, Any]) -> tuple[int, Any]:
-    return at, function(**arguments)
-
-
-def _keep(file: Path, content: dict[str, Any]) -> None:
-    """Write a file in one step, so that it is never incomplete."""
-    whole = file.with_name(f"{file.name}.{os.getpid()}")
-    whole.write_text(json.dumps(content))
-    os.replace(whole, file)

@@ -32,7 +32,7 @@ def running_service(settings: Settings, port: int = 0) -> Iterator[str]:
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        give_up = time.monotonic() + 60
+        give_up = time.monotonic() + 300
         while not server.started:
             assert time.monotonic() < give_up
             time.sleep(0.01)

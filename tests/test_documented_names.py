@@ -135,3 +135,21 @@ def test_the_clients_errors_are_listed():
         if isinstance(error, type) and issubclass(error, airsched_client.AirschedError)
         if error is not airsched_client.AirschedError
     }
+
+
+CALLS = {
+    "all": set(),
+    "a surface": {"IrsOptions"},
+    "a band": {"WidebandOptions"},
+    "a frontier": {"FrontierOptions"},
+}
+KINDS = {"ScheduleOptions", "IrsOptions", "WidebandOptions", "FrontierOptions"}
+
+
+def test_the_clients_options_are_listed_with_their_calls():
+    listed = {kind: set() for kind in KINDS}
+    for options, of in rows(ROOT / "clients" / "README.md", "Options"):
+        kinds = KINDS - {"FrontierOptions"} if of == "all but a frontier" else CALLS[of] or KINDS
+        for kind in kinds:
+            listed[kind] |= set(named(options))
+    assert listed == {kind: set(getattr(airsched_client, kind).__annotations__) for kind in KINDS}

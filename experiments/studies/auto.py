@@ -17,6 +17,7 @@ from rich.table import Table
 from airsched_client import SchedulerClient
 from airsched_client.federated.comparison import compare
 from airsched_client.federated.experiment import AUTO, PERFECT, Experiment, Record
+from airsched_client.federated.statistics import mean_difference
 from app.scheduling.types import RealArray
 from lab.service import running_command
 
@@ -66,11 +67,11 @@ def _row(noise_variance: float, scheduler: SchedulerClient) -> list[str]:
         f"{noise_variance:g}",
         f"{best:g} dB",
         f"{fixed[best].mean():.3f}",
-        _difference(fixed[10.0], fixed[best]),
+        mean_difference(fixed[10.0], fixed[best]).text(sign=True),
         f"{auto.mean():.3f}",
         f"{active:.1f}",
-        _difference(auto, fixed[best]),
-        _difference(auto, _chosen_on_others(fixed)),
+        mean_difference(auto, fixed[best]).text(sign=True),
+        mean_difference(auto, _chosen_on_others(fixed)).text(sign=True),
     ]
 
 
@@ -95,8 +96,3 @@ def _accuracies(records: list[Record], policy: str, gamma_db: float | None) -> R
             if (record.run, record.round) == ((policy, gamma_db, seed), last)
         ]
     )
-
-
-def _difference(one: RealArray, other: RealArray) -> str:
-    paired = one - other
-    return f"{paired.mean():+.3f} ± {paired.std(ddof=1) / np.sqrt(paired.size):.3f}"

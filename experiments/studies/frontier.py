@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from airsched_client.federated.statistics import mean_of, ratio_of_means
 from app.scheduling import SCHEDULERS, Frontier, Problem, SolveSpec, find_frontier, solve
 from app.scheduling.problem import LARGEST
 from app.scheduling.types import RealArray
@@ -77,14 +78,7 @@ def _row(name: str, problems: list[Problem]) -> list[str]:
 
 def _ratios(own: RealArray, single: RealArray) -> tuple[str, str]:
     """Return the ratio of the means, and the mean ratio, each ± its standard error."""
-    count = np.sqrt(own.size)
-    ratio, each = own.mean() / single.mean(), own / single
-    # To first order, the ratio of the means errs as the mean of these does.
-    error = (own - ratio * single).std(ddof=1) / count / single.mean()
-    return (
-        f"{ratio:.1f} ± {error:.1f}",
-        f"{each.mean():.1f} ± {each.std(ddof=1) / count:.1f}",
-    )
+    return ratio_of_means(own, single).text(1), mean_of(own / single).text(1)
 
 
 def _timed(work: Callable[[], Found]) -> tuple[float, Found]:

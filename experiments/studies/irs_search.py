@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from airsched_client.federated.statistics import mean_difference, ratio_of_means
 from app.scheduling import Context, IrsProblem, solve
 from app.scheduling.irs.joint_search import JointSearch
 from app.scheduling.irs.schedulers.dual_pursuit import IrsDualPursuitParameters, starts_of
-from app.scheduling.types import RealArray
 from app.warmup import warm_up
 from lab.problems import iid_irs_problems
 
@@ -50,13 +50,11 @@ def main() -> None:
                 sizes[column, seed] = size(problem, seed)
                 seconds[column, seed] = time.perf_counter() - begun
         means, times = sizes.mean(axis=1), seconds.mean(axis=1)
-        found, most = sizes[0], sizes[2]
-        share = means[0] / means[2]
         table.add_row(
             str(gamma_db),
             *(f"{mean:.2f} ({1e3 * spent:.1f})" for mean, spent in zip(means, times, strict=True)),
-            f"{share:.3f} ± {_error(found - share * most) / means[2]:.3f}",
-            f"{means[0] - means[2]:+.2f} ± {_error(found - most):.2f}",
+            ratio_of_means(sizes[0], sizes[2]).text(),
+            mean_difference(sizes[0], sizes[2]).text(2, sign=True),
             f"{times[0] / times[1]:.2f}",
             f"{times[0] / times[2]:.3f}",
         )
@@ -83,8 +81,3 @@ def _grown(problem: IrsProblem, seed: int, starts: int) -> int:
         search.grow(search.untuned(phases, receiver).receiver, phases)
     search.raise_level()
     return int(np.count_nonzero(search.served))
-
-
-def _error(samples: RealArray) -> float:
-    """Return the standard error of the mean."""
-    return float(np.std(samples, ddof=1) / np.sqrt(samples.size))

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from airsched_client.federated.statistics import ratio_of_means
 from app.scheduling import Parameters, Problem, solve
 from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters
 from app.scheduling.types import RealArray
@@ -80,6 +81,4 @@ def main() -> None:
 def _share(pairs: RealArray) -> str:
     """Return the ratio of total values, and its standard error."""
     best, own = pairs.T
-    ratio = own.sum() / best.sum()
-    error = (own - ratio * best).std(ddof=1) / np.sqrt(best.size) / best.mean()
-    return f"{ratio:.4f} ± {error:.4f}"
+    return ratio_of_means(own, best).text(4)

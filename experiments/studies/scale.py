@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 
+from airsched_client.federated.statistics import mean_of
 from app.scheduling.problem import Problem
 from app.scheduling.pursuit import STARTS, pursue
 from app.scheduling.scheduler import Context
@@ -59,7 +60,6 @@ def main() -> None:
         print(
             f"{kind:7} {antennas:2d}×{devices:<4d} {decibels:3.0f} dB: {sizes.mean():7.2f}, "
             f"{1e3 * np.median([elapsed for _, elapsed in default]):6.2f}; "
-            f"{reference.mean():7.2f}; {share.mean():+.2f} ± "
-            f"{share.std(ddof=1) / np.sqrt(count):.2f} %",
+            f"{reference.mean():7.2f}; {mean_of(share).text(2, sign=True)} %",
             flush=True,
         )

@@ -16,6 +16,7 @@ from airsched_client import SchedulerClient
 from airsched_client.federated.experiment import Experiment, Record
 from airsched_client.federated.loop import Setting
 from airsched_client.federated.partition import PartitionParameters
+from airsched_client.federated.statistics import mean_difference
 from airsched_client.federated.tasks.digits import Digits
 from app.scheduling.types import RealArray
 from lab.service import running_command
@@ -91,7 +92,9 @@ def _run(
 def _row(
     skew: float, coherence: int, rule: str | None, values: RealArray, usual: RealArray
 ) -> list[str]:
-    differences = ["", ""] if rule is None else [_difference(values, usual, at) for at in (0, 1)]
+    pairs = zip(values.T[:2], usual.T, strict=False)
+    found = [mean_difference(one, other).text(sign=True) for one, other in pairs]
+    differences = ["", ""] if rule is None else found
     mean, worst, heard = values.mean(axis=0)
     return [
         f"{skew:g}",
@@ -103,8 +106,3 @@ def _row(
         differences[1],
         f"{heard:.1f}",
     ]
-
-
-def _difference(values: RealArray, usual: RealArray, at: int) -> str:
-    paired = values[:, at] - usual[:, at]
-    return f"{paired.mean():+.3f} ± {paired.std(ddof=1) / np.sqrt(paired.size):.3f}"

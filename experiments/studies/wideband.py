@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from airsched_client.federated.statistics import mean_of
 from app.scheduling import WIDEBAND_SCHEDULERS, WidebandProblem, solve
 from app.scheduling.types import RealArray
 from app.scheduling.wideband.problem import Criterion
@@ -84,8 +85,8 @@ def _wider_bands() -> Table:
             f"{devices}, {antennas}, {subcarriers}",
             str(taps),
             criterion,
-            *(_spread(served) for served, _ in found),
-            _spread(found[0][0] - found[2][0]),
+            *(mean_of(served).text(2) for served, _ in found),
+            mean_of(found[0][0] - found[2][0]).text(2),
             " / ".join(f"{milliseconds:.1f}" for _, milliseconds in found),
         )
     return table
@@ -105,7 +106,3 @@ def _devices(problems: list[WidebandProblem], name: str) -> tuple[RealArray, flo
     served = [solve(problem, name, parameters).active.size for problem in problems]
     milliseconds = 1e3 * (time.thread_time() - started) / len(problems)
     return np.array(served, float), milliseconds
-
-
-def _spread(values: RealArray) -> str:
-    return f"{values.mean():.2f} ± {values.std(ddof=1) / np.sqrt(values.size):.2f}"

@@ -21,6 +21,7 @@ from airsched_client.federated.experiment import (
     Record,
     Scheduled,
 )
+from airsched_client.federated.statistics import mean_difference
 from airsched_client.models import Schedule
 from airsched_client.options import ScheduleOptions, WidebandOptions
 from app.scheduling.types import RealArray
@@ -82,8 +83,8 @@ def _row(scheduler: SchedulerClient, gamma_db: float) -> list[str]:
         f"{gamma_db:g} dB",
         f"{_accuracies(records, PERFECT).mean():.3f}",
         *(f"{found.mean():.3f}" for found in (own, mean, each)),
-        _difference(mean, own),
-        _difference(each, own),
+        mean_difference(mean, own).text(sign=True),
+        mean_difference(each, own).text(sign=True),
     ]
 
 
@@ -91,8 +92,3 @@ def _accuracies(records: list[Record], policy: str) -> RealArray:
     """Return the final accuracy of each seed; 0 for a model that overflowed."""
     last = [record for record in records if record.policy == policy and record.round == ROUNDS - 1]
     return np.array([record.accuracy or 0.0 for record in last])
-
-
-def _difference(one: RealArray, other: RealArray) -> str:
-    paired = one - other
-    return f"{paired.mean():+.3f} ± {paired.std(ddof=1) / np.sqrt(paired.size):.3f}"

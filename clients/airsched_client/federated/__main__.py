@@ -11,11 +11,11 @@ from airsched_client._retry import Patience
 from airsched_client.client import SchedulerClient
 from airsched_client.errors import AirschedError
 from airsched_client.federated.channels import NetworkParameters
-from airsched_client.federated.checkpoint import read_experiment
+from airsched_client.federated.checkpoint import read_experiment, read_records
 from airsched_client.federated.comparison import compare
-from airsched_client.federated.experiment import AUTO, PERFECT, Experiment, Record
+from airsched_client.federated.experiment import AUTO, PERFECT, Experiment
 from airsched_client.federated.partition import PartitionParameters
-from airsched_client.federated.result import Result
+from airsched_client.federated.progress import progress
 from airsched_client.federated.tasks import TASKS
 from airsched_client.federated.traces import Trace
 from airsched_client.models import Algorithm
@@ -23,7 +23,6 @@ from airsched_client.models import Algorithm
 try:
     from rich.console import Console
     from rich.markup import escape
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from airsched_client.federated.report import draw, markdown, table
 except ImportError as error:
@@ -58,7 +57,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with SchedulerClient(options.url, api_key=options.api_key, retries=patience) as scheduler:
             experiment = _experiment(options, scheduler, console)
             resume = f"; the finished rounds are in {options.output}, continue with --resume"
-            result = _run(experiment, scheduler, options, patience, console)
+            finished = read_records(options.output) if options.resume else []
+            with progress(experiment, finished, console) as on_round:
+                result = compare(
+                    experiment,
+                    scheduler,
+                    options.output,
+                    resume=options.resume,
+                    patience=patience,
+                    on_round=on_round,
+                )
     except (AirschedError, ValueError, OSError, ImportError) as error:
         after = resume if isinstance(error, AirschedError) else ""
         console.print(f"stopped: {escape(str(error))}{after}", highlight=False)
@@ -72,50 +80,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for picture in draw(result.records, options.output, about):
         console.print(f"drew {picture}", highlight=False)
     return 0
-
-
-def _run(
-    experiment: Experiment,
-    scheduler: SchedulerClient,
-    options: argparse.Namespace,
-    patience: Patience,
-    console: Console,
-) -> Result:
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=10),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[news]}"),
-    )
-    with Progress(*columns, console=console) as progress:
-        total = len(experiment.runs()) * experiment.rounds
-        bar = progress.add_task(experiment.task, total=total, news="")
-
-        def on_round(record: Record) -> None:
-            done = record.round + 1
-            at = "" if record.gamma_db is None else f" at {record.gamma_db:g} dB"
-            error = record.measured_error
-            news = (
-                f"round {done:2d}  |S| {len(record.active):2d}"
-                f"  error {'–' if error is None else f'{error:.2g}'}"
-                f"  score {_shown(record.accuracy)}"
-            )
-            name = f"{record.policy}{at}, seed {record.seed}"
-            finished = experiment.runs().index(record.run) * experiment.rounds + done
-            progress.update(bar, description=name, completed=finished, news=news)
-
-        return compare(
-            experiment,
-            scheduler,
-            options.output,
-            resume=options.resume,
-            patience=patience,
-            on_round=on_round,
-        )
-
-
-def _shown(accuracy: float | None) -> str:
-    return "overflow" if accuracy is None else f"{accuracy:.3f}"
 
 
 def _too_large(algorithm: Algorithm, network: NetworkParameters) -> str:

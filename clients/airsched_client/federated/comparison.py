@@ -1,19 +1,22 @@
 """Runs every policy of an experiment, one after the other or side by side."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from airsched_client._extras import install_hint
 from airsched_client._retry import Patience, RetryRule
+from airsched_client.async_client import AsyncSchedulerClient
 from airsched_client.client import SchedulerClient
-from airsched_client.federated.checkpoint import Model, RunFiles, prepare
+from airsched_client.federated.checkpoint import Model, RunFiles, prepare, read_records
 from airsched_client.federated.experiment import Experiment, Record, Run
 from airsched_client.federated.fading import ChannelSource
 from airsched_client.federated.loop import Setting
+from airsched_client.federated.parallel import as_finished
+from airsched_client.federated.progress import progress
 from airsched_client.federated.result import Result
 from airsched_client.federated.tasks import Describes, Task, build
 from airsched_client.federated.traces import Trace
@@ -37,7 +40,7 @@ def compare(
     channels: ChannelSource | None = None,
     resume: bool = False,
     patience: RetryRule | None = None,
-    on_round: OnRound = lambda record: None,
+    on_round: OnRound | None = None,
     stop: StopRule | None = None,
     jobs: int = 1,
 ) -> Result:
@@ -62,7 +65,8 @@ def compare(
     patience
         How long to retry while the service is down; five minutes by default.
     on_round
-        Called after every round that this call finishes; with several jobs, after every run.
+        Called after every round that this call finishes; with several jobs, once its run is
+        finished. Without it, a bar on the terminal says how far the comparison is.
     stop
         Ends a run early: see :func:`no_progress` and :func:`reached`.
     jobs
@@ -81,11 +85,14 @@ def compare(
             experiment.samples,
             experiment.epochs,
         )
-    elif ignored := [
-        n for n in ("data", "samples", "epochs") if getattr(experiment, n) is not None
-    ]:
+    elif ignored := [name for name in _OF_TASK if getattr(experiment, name) is not None]:
         raise ValueError(
             f"task= has its own {', '.join(ignored)}: leave them out of the experiment"
+        )
+    if isinstance(scheduler, str | AsyncSchedulerClient):
+        raise TypeError(
+            "the scheduler must be a client, as in `with SchedulerClient(url) as client`, or None;"
+            f" it is {type(scheduler).__name__}"
         )
     if scheduler is not None:
         scheduler = scheduler.with_options(retries=patience or Patience())
@@ -94,7 +101,7 @@ def compare(
     identity = _identity(experiment, task, channels)
     if where is not None:
         prepare(where, experiment, resume=resume, identity=identity)
-    common = {
+    common: dict[str, Any] = {
         "experiment": experiment,
         "scheduler": scheduler,
         "task": task,
@@ -102,13 +109,19 @@ def compare(
         "folder": where,
         "stop": stop,
     }
-    work = [{**common, "run": run} for run in experiment.runs()]
-    records: list[Record] = []
-    models: dict[Run, Model] = {}
-    for done, model in _run_all(work, jobs, on_round):
-        records += done
-        if model is not None:
-            models[done[0].run] = model
+    finished = [] if where is None else read_records(where)
+    shown = progress(experiment, finished) if on_round is None else nullcontext(on_round)
+    with shown as tell:
+        # Other processes cannot tell: their rounds are told when the run is finished.
+        common |= {"on_round": tell if jobs == 1 else _nothing}
+        work = [{**common, "run": run} for run in experiment.runs()]
+        found = {}
+        for number, (new, done, model) in as_finished(_run, work, jobs):
+            for record in done[len(done) - new :] if jobs != 1 else ():
+                tell(record)
+            found[number] = done, model
+    records = [record for number in range(len(work)) for record in found[number][0]]
+    models = {done[0].run: model for done, model in found.values() if model is not None}
     return Result(experiment, records, models, task, channels)
 
 
@@ -137,27 +150,6 @@ def reached(accuracy: float) -> StopRule:
     return lambda records: bool(records) and (records[-1].accuracy or 0.0) >= accuracy
 
 
-def _run_all(
-    work: Sequence[dict[str, Any]], jobs: int, on_round: OnRound
-) -> Iterator[tuple[list[Record], Model | None]]:
-    """Yield the records and the last model of every run, in order."""
-    if jobs == 1:
-        for each in work:
-            _, records, model = _run(**each, on_round=on_round)
-            yield records, model
-        return
-    try:
-        import joblib
-    except ImportError as error:
-        raise ImportError(f"{error}: {install_hint('federated')}") from error
-    for new, records, model in joblib.Parallel(n_jobs=jobs)(
-        joblib.delayed(_run)(**each) for each in work
-    ):
-        for record in records[len(records) - new :]:
-            on_round(record)
-        yield records, model
-
-
 def _run(
     experiment: Experiment,
     run: Run,
@@ -166,7 +158,7 @@ def _run(
     channels: ChannelSource | None,
     folder: Path | None,
     stop: StopRule | None,
-    on_round: OnRound = lambda record: None,
+    on_round: OnRound,
 ) -> tuple[int, list[Record], Model | None]:
     """Finish one run; return how many rounds were new, all its records, and its last model."""
     files = RunFiles(folder, run)
@@ -184,6 +176,10 @@ def _run(
             files.add(record, model)
             on_round(record)
     return len(files.records) - before, files.records[: experiment.rounds], files.model
+
+
+def _nothing(record: Record) -> None:
+    """Tell nobody."""
 
 
 def _identity(experiment: Experiment, task: Task, channels: ChannelSource | None) -> dict[str, Any]:

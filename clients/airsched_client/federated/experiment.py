@@ -117,16 +117,24 @@ class Experiment:
     epochs: int | None = None
 
     def __post_init__(self) -> None:
-        seeds = range(self.seeds) if isinstance(self.seeds, int) else self.seeds
-        # As tuples, whatever sequence was given, so that experiments can be compared.
+        one = isinstance(self.policies, str) or callable(self.policies)
+        policies = (self.policies,) if one else self.policies
+        gammas_db = self.gammas_db
+        # As tuples, whatever was given, so that experiments can be compared.
         for name, values in (
-            ("seeds", seeds),
-            ("policies", self.policies),
-            ("gammas_db", self.gammas_db),
+            ("seeds", range(self.seeds) if isinstance(self.seeds, int) else self.seeds),
+            ("policies", policies),
+            ("gammas_db", (gammas_db,) if isinstance(gammas_db, int | float) else gammas_db),
         ):
             object.__setattr__(self, name, tuple(values))
         if not (self.policies and self.gammas_db and self.seeds) or self.rounds < 1:
             raise ValueError("an experiment needs a policy, a tolerance, a seed and a round")
+        taken = [policy for policy in self.policies if isinstance(policy, str)]
+        for function in dict.fromkeys(each for each in self.policies if callable(each)):
+            name = policy_name(function)
+            if name in (*taken, PERFECT, AUTO, DIGITAL):
+                raise ValueError(f"there are two policies {name}: give the function another name")
+            taken.append(name)
         if self.coherence < 1:
             raise ValueError("coherence must be at least one round")
         if min(self.all_seeds) < 0:

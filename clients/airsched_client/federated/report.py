@@ -1,6 +1,6 @@
 """The results: a table, and pictures of accuracy and active devices."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
@@ -76,10 +76,18 @@ def table(summaries: Sequence[Summary], about: About = _UNSAID) -> "Table":
 
 def markdown(summaries: Sequence[Summary], about: About = _UNSAID) -> str:
     """Return the summaries as a table in Markdown."""
-    columns = ("policy", "γ [dB]", about.accuracy, "difference", "test loss", r"mean \|S\|")
-    lines = [f"| {' | '.join(columns)} | error E | ζ |", "|---|---|---|---|---|---|---|---|"]
-    lines += [f"| `{name}` | {' | '.join(rest)} |" for name, *rest in map(_cells, summaries)]
-    return "\n".join(lines) + "\n"
+    measured = (about.accuracy, "difference", "test loss", r"mean \|S\|", "error E", "ζ")
+    rows = [[f"`{name}`", *rest] for name, *rest in map(_cells, summaries)]
+    return "\n".join(markdown_rows(["policy", "γ [dB]", *measured], rows)) + "\n"
+
+
+def markdown_rows(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table in Markdown."""
+    return [
+        f"| {' | '.join(columns)} |",
+        "|---" * len(columns) + "|",
+        *(f"| {' | '.join(row)} |" for row in rows),
+    ]
 
 
 def draw(records: Sequence[Record], folder: Path, about: About = _UNSAID) -> list[Path]:

@@ -1,6 +1,5 @@
 """Means and their standard errors, for the tables and pictures of the loop and the experiments."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -42,6 +41,17 @@ def mean_of(values: ArrayLike) -> Mean:
     return Mean(value, error)
 
 
-def mean_difference(ones: Sequence[float], others: Sequence[float]) -> Mean:
+def mean_difference(ones: ArrayLike, others: ArrayLike) -> Mean:
     """Return the mean of the paired differences, the first sample of one with that of the other."""
-    return mean_of([one - other for one, other in zip(ones, others, strict=True)])
+    pairs = zip(np.asarray(ones, float), np.asarray(others, float), strict=True)
+    return mean_of([one - other for one, other in pairs])
+
+
+def ratio_of_means(ones: ArrayLike, others: ArrayLike) -> Mean:
+    """Return the mean of one over that of the other, for samples in pairs.
+
+    To first order, the ratio r errs as the mean of one − r·other does.
+    """
+    above, below = np.asarray(ones, float), np.asarray(others, float)
+    ratio = float(above.mean() / below.mean())
+    return Mean(ratio, mean_difference(above, ratio * below).error / abs(float(below.mean())))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from airsched_client import SchedulerClient
+from airsched_client import AsyncSchedulerClient, SchedulerClient
 from airsched_client.federated import (
     AirOptions,
     Evaluation,
@@ -233,7 +233,9 @@ def test_side_by_side_gives_the_same(tmp_path):
     digits, told = Digits(samples=60, epochs=1), []
     alone = compare(OURS, None, task=digits, channels=draw)
     beside = compare(OURS, None, tmp_path, task=digits, channels=draw, jobs=2, on_round=told.append)
-    assert beside.records == alone.records == told
+    assert beside.records == alone.records
+    # Whichever run is finished first is told first, its rounds in their order.
+    assert sorted(told, key=lambda record: OURS.runs().index(record.run)) == beside.records
     for seed in (0, 1):
         np.testing.assert_array_equal(beside.model("matched", seed), alone.model("matched", seed))
 
@@ -307,9 +309,28 @@ def test_pictures_over_rounds_channel_uses_and_energy(tmp_path):
         alone.plot(tmp_path / "no.png", x="energy")
 
 
-def test_seeds_may_be_a_number():
+def test_one_value_stands_for_a_list():
     assert Experiment(seeds=3).all_seeds == (0, 1, 2)
     assert Experiment(seeds=3) == Experiment(seeds=[0, 1, 2])
+    assert Experiment(policies="auto") == Experiment(policies=["auto"])
+    assert Experiment(policies=matched) == Experiment(policies=[matched])
+    assert Experiment(gammas_db=5) == Experiment(gammas_db=[5.0])
+
+
+def test_policies_with_one_name_are_refused():
+    def auto(channels, options):
+        """Has a name that is taken."""
+
+    for policies in ((lambda c, o: None, lambda c, o: None), (auto,), (matched, "matched")):
+        with pytest.raises(ValueError, match="there are two policies"):
+            Experiment(policies=policies)
+    assert Experiment(policies=(matched, matched)).names == ("matched",)
+
+
+@pytest.mark.parametrize("wrong", ["http://127.0.0.1:8000", AsyncSchedulerClient("http://x")])
+def test_what_is_no_client_is_refused(wrong):
+    with pytest.raises(TypeError, match="with SchedulerClient"):
+        compare(PERFECT, wrong, task=Mean(), channels=draw)
 
 
 def test_diverging_numbers_do_not_crash_the_record(tmp_path):

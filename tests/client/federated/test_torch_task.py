@@ -213,6 +213,40 @@ def test_a_dataset_gives_what_tensors_give():
         TorchTask(make_net, 3, test)
 
 
+def test_arrays_give_what_tensors_give():
+    train, test = ([each.numpy() for each in pictures(*given)] for given in ((90, 1), (60, 2)))
+    given = {"parts": unequal_parts(90), "epochs": EPOCHS, "batch_size": BATCH, "optimizer": SGD}
+    arrays = TorchTask(make_net, train, test, **given)
+    found, expected = (
+        compare(EXPERIMENT, None, task=t, channels=channels) for t in (arrays, make_task())
+    )
+    assert found.records == expected.records
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"make_net": make_net()}, "make_net must be a function.*it is Sequential"),
+        ({"train": (torch.zeros(3, 1, 6, 6), torch.zeros(2))}, r"as many inputs as targets.*3, 2"),
+        ({"test": (torch.zeros(0, 1, 6, 6), torch.zeros(0))}, "at least one"),
+        ({"train": iter([])}, "map-style dataset or a pair.*it is list_iterator"),
+        ({"parts": [[0, 90]]}, "part 0 has the indices 0 to 90, but there are 90"),
+        ({"parts": [[0], [-1, 2]]}, "part 1 has the indices -1 to 2"),
+        ({"epochs": 0}, "epochs and batch_size"),
+    ],
+)
+def test_what_a_task_cannot_be_made_of_is_refused(wrong, words):
+    given = {"make_net": make_net, "train": pictures(90, 1), "test": pictures(60, 2), **wrong}
+    with pytest.raises((TypeError, ValueError), match=words):
+        TorchTask(**given)
+
+
+def test_parts_that_are_no_indices_are_refused():
+    task = make_task(parts=[[0.5], [1.0], [2.0], [3.0]])
+    with pytest.raises(ValueError, match="part of device 0 must be indices"):
+        compare(EXPERIMENT, None, task=task, channels=channels)
+
+
 def test_our_partition_divides_by_the_targets():
     task = make_task(parts=None)
     result = compare(EXPERIMENT, None, task=task, channels=channels)

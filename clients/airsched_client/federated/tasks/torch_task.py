@@ -48,7 +48,7 @@ class TorchTask:
     make_net
         Makes the module; called once per seed for its initial parameters.
     train, test
-        A map-style dataset of (input, target), or a pair of tensors.
+        A map-style dataset of (input, target), or a pair of tensors or NumPy arrays.
     parts
         K arrays of indices into ``train``, the samples of every device. Without them the
         experiment divides the data by its own rule, which needs integer targets.
@@ -91,7 +91,18 @@ class TorchTask:
         self._epochs, self._batch_size, self._device = epochs, batch_size, torch.device(device)
         self._train, self._test = (_Data(data, self._device) for data in (train, test))
         self._train_samples = min(train_samples, len(self._train))
-        self.parts = None if parts is None else [np.asarray(part, np.int64) for part in parts]
+        self.parts = None if parts is None else [np.asarray(part) for part in parts]
+        for number, part in enumerate(self.parts or ()):
+            if part.size and not 0 <= part.min() <= part.max() < len(self._train):
+                raise ValueError(
+                    f"part {number} has the indices {part.min()} to {part.max()}, but there are"
+                    f" {len(self._train)} training samples"
+                )
+        if isinstance(make_net, nn.Module) or not callable(make_net):
+            raise TypeError(
+                "make_net must be a function that makes a module: every seed needs a new one;"
+                f" it is {type(make_net).__name__}"
+            )
         with self._seeded(np.random.default_rng(0)):
             self._net = make_net().to(self._device)
         if not _trained(self._net):
@@ -225,10 +236,17 @@ class _Data:
 
     def __init__(self, data: Any, device: Any) -> None:
         pair = data.tensors if isinstance(data, TensorDataset) else data
-        is_pair = isinstance(pair, (tuple, list)) and len(pair) == 2 and torch.is_tensor(pair[0])
-        self._tensors = tuple(each.to(device) for each in pair) if is_pair else None
+        is_pair = isinstance(pair, (tuple, list)) and len(pair) == 2
+        is_pair = is_pair and isinstance(pair[0], (torch.Tensor, np.ndarray))
+        self._tensors = tuple(torch.as_tensor(one).to(device) for one in pair) if is_pair else None
         if not is_pair and not (hasattr(data, "__getitem__") and hasattr(data, "__len__")):
-            raise TypeError("data must be a map-style dataset or a pair of tensors")
+            raise TypeError(
+                "data must be a map-style dataset or a pair of tensors or arrays;"
+                f" it is {type(data).__name__}"
+            )
+        sizes = [len(one) for one in self._tensors or (data,)]
+        if not min(sizes) or min(sizes) < max(sizes):
+            raise ValueError(f"data must have as many inputs as targets, at least one: {sizes}")
         self._data, self._device = data, device
 
     def __len__(self) -> int:
