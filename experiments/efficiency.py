@@ -3,7 +3,7 @@
 ζ = final accuracy divided by that of all devices without noise. The paper gives no noise variance
 σ²; what it would have to be, so that matching pursuit has the paper's ζ at its largest tolerance,
 is read off a ladder of values, once for each reading of the paper's noise
-(:mod:`experiments.side_by_side`).
+(:mod:`experiments.side_by_side`). Other seeds then measure ζ at that σ².
 """
 
 import numpy as np
@@ -13,6 +13,7 @@ from experiments.learning import LINEAR, MissingDataError
 from experiments.runner import Runner
 from experiments.series import MATCHING_PURSUIT, PERFECT
 from experiments.side_by_side import Run, train_together
+from lab import paper
 from lab.paper import SHIFT_DB
 
 NOISES = {"noise of the schedule": "schedule", "noise as tolerated": "tolerated"}
@@ -22,6 +23,8 @@ FITTED_DB = 40.0
 LADDER = tuple(0.02 * 2.0**step for step in range(7))
 """Values of σ² that are tried there."""
 FIT_SEEDS: dict[Scale, range] = {"quick": range(100, 102), "paper": range(100, 106)}
+SEEDS: dict[Scale, range] = {"quick": range(3), "paper": range(12)}
+"""Those that measure ζ at the fitted σ²."""
 
 
 def train(
@@ -61,8 +64,21 @@ def ladder(runner: Runner, scale: Scale) -> dict[str, dict[float, list[float]]]:
     return by_setting
 
 
-def fit(curve: dict[float, float], wanted: float) -> float:
+def wanted() -> float:
+    """Return the paper's ζ of matching pursuit at :data:`FITTED_DB`."""
+    return paper.curves("efficiency_vs_gamma")["matching_pursuit"][FITTED_DB]
+
+
+def fitted(runner: Runner, scale: Scale) -> dict[str, float]:
+    """Return the σ² of each setting that gives ζ as wanted, to three digits."""
+    return {
+        setting: float(f"{fit({v: float(np.mean(zetas)) for v, zetas in steps.items()}):.3g}")
+        for setting, steps in ladder(runner, scale).items()
+    }
+
+
+def fit(curve: dict[float, float]) -> float:
     """Return the σ² at which ζ is as wanted, between the steps of a ladder; its end beyond."""
     variances = sorted(curve)
     falling = np.minimum.accumulate([curve[variance] for variance in variances])
-    return float(np.exp(np.interp(-wanted, -falling, np.log(variances))))
+    return float(np.exp(np.interp(-wanted(), -falling, np.log(variances))))

@@ -99,6 +99,8 @@ class Figure:
         Why it differs from the paper's, in a sentence for the table of verdicts.
     panels
         Setting of the series → label of the x axis, for a figure with several panels.
+    fitted
+        The x of points to which a number was fitted: that they agree shows nothing.
     """
 
     number: int
@@ -116,6 +118,7 @@ class Figure:
     log_y: bool = False
     why: str = ""
     panels: Mapping[str, str] = field(default_factory=dict)
+    fitted: tuple[float, ...] = ()
 
     def scale(self, scale: str) -> str:
         """Return what to call the scale of a run: a figure of our own has no paper's."""

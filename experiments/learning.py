@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from airsched_client.client import SchedulerClient
 from airsched_client.federated.comparison import compare
 from airsched_client.federated.experiment import Experiment, Record
-from airsched_client.federated.tasks import Task, build
+from airsched_client.federated.tasks import Task
 from experiments.digest import key
 from experiments.figure import Scale
 from experiments.patches import Patches
@@ -33,10 +33,10 @@ LINEAR: dict[Scale, Setting] = {
 """Training images, epochs, and epochs per channel, of a linear layer on fixed features."""
 LINEAR_SEEDS: dict[Scale, range] = {"quick": range(3), "paper": range(15)}
 NETWORK: dict[Scale, Setting] = {
-    "quick": {"samples": 50_000, "rounds": 12, "coherence": 10, "width": 0.5, "bfloat16": 0},
-    "paper": {"samples": 50_000, "rounds": 60, "coherence": 10, "width": 1.0, "bfloat16": 1},
+    "quick": {"samples": 50_000, "rounds": 12, "coherence": 10, "width": 0.5},
+    "paper": {"samples": 50_000, "rounds": 60, "coherence": 10, "width": 1.0},
 }
-"""The same of the paper's network, its width as a share of the paper's, and its precision."""
+"""The same of the paper's network, and its width as a share of the paper's."""
 NETWORK_SEEDS: dict[Scale, range] = {"quick": range(3), "paper": range(3)}
 
 Epochs = dict[str, list[float]]
@@ -54,7 +54,7 @@ def train(
     seed: int,
     noise_variance: float,
     *,
-    data: str | None,
+    data: str,
     checkpoints: str,
     **setting: float,
 ) -> list[dict[str, Any]]:
@@ -112,7 +112,6 @@ def learn(
     seeds: range,
     setting: Setting,
     sets: Sequence[tuple[Sequence[str], Sequence[float]]],
-    noise_variance: float = NOISE_VARIANCE,
 ) -> dict[tuple[str, float | None], list[Epochs]]:
     """Return the epochs of every seed, by policy and tolerance.
 
@@ -121,7 +120,7 @@ def learn(
     sets
         Policies and their tolerances, each one call per seed.
     """
-    if runner.data is None and task != "digits":
+    if runner.data is None:
         raise MissingDataError("CIFAR-10 is missing: give its folder with --data")
     calls = [
         {
@@ -129,7 +128,7 @@ def learn(
             "policies": list(policies),
             "gammas_db": list(gammas_db),
             "seed": seed,
-            "noise_variance": noise_variance,
+            "noise_variance": NOISE_VARIANCE,
             **setting,
         }
         for seed in seeds[: runner.seeds]
@@ -139,7 +138,7 @@ def learn(
         task,
         train,
         calls,
-        data=None if runner.data is None else str(runner.data.resolve()),
+        data=str(runner.data.resolve()),
         checkpoints=str((runner.cache / "checkpoints").resolve()),
     )
     found: dict[tuple[str, float | None], list[Epochs]] = {}
@@ -154,7 +153,7 @@ def learn(
     return found
 
 
-def _task(name: str, data: str | None, setting: Setting) -> Task:
+def _task(name: str, data: str, setting: Setting) -> Task:
     if name == "cifar10":
         # If torch is missing, the error says what to install.
         import torch
@@ -163,15 +162,12 @@ def _task(name: str, data: str | None, setting: Setting) -> Task:
 
         torch.set_num_threads(1)
         return Cifar10(
-            Path(str(data)),
+            Path(data),
             samples=int(setting["samples"]),
             epochs=1,
             width=setting["width"],
-            bfloat16=bool(setting.get("bfloat16")),
         )
-    if name == "digits":
-        return build(name)
-    return Patches(Path(str(data)), samples=int(setting["samples"]), epochs=1)
+    return Patches(Path(data), samples=int(setting["samples"]), epochs=1)
 
 
 def epochs(records: Sequence[Record]) -> dict[str, list[float | None]]:

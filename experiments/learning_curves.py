@@ -88,8 +88,6 @@ def _smaller(learner: Learner, setting: Setting) -> str:
     parts = [LINEAR_NOT_NETWORK] if learner == "linear" else []
     if setting.get("width", 1.0) < 1:
         parts.append(f"a network of {setting['width']:g} times the paper's width")
-    if setting.get("bfloat16"):
-        parts.append("multiplied in 16 bits")
     for name, words in (("samples", "training images"), ("rounds", "epochs")):
         if setting[name] < papers[name]:
             parts.append(f"{setting[name]:,} of {papers[name]:,} {words}")

@@ -156,6 +156,7 @@ def kept(figures: Sequence[Figure], folder: Path) -> list[Figure]:
 
 def write(figures: Sequence[Figure], folder: Path) -> Path:
     """Write ``RESULTS.md`` from what is kept."""
+    folder.mkdir(parents=True, exist_ok=True)
     file, runs = folder / "RESULTS.md", _runs(folder)
     parts, rows, ours = [], [], []
     for figure in figures:

@@ -50,7 +50,10 @@ def solve_count(problem: Problem, algorithm: str) -> int:
 
 
 def cost_gsds(power_dbm: float, uneven: bool, count: int, seed: int) -> Results:
-    """Return the cost of GSDS and that of the best point of the frontier."""
+    """Return the cost of GSDS and that of the best point of the frontier.
+
+    The objective counts the weight of the devices that are scheduled: it is their priority.
+    """
     scheduler = SCHEDULERS["dual_pursuit"]
     spec = SolveSpec(scheduler, scheduler.parameters())
     rng = np.random.default_rng(seed)
@@ -58,7 +61,10 @@ def cost_gsds(power_dbm: float, uneven: bool, count: int, seed: int) -> Results:
         [gsds.drop(rng, power_dbm, uneven) for _ in range(count)],
         {
             "frontier": lambda drop: best_of_frontier(
-                find_frontier(Problem(drop[0], drop[1], LARGEST_TOLERANCE), spec), drop[1]
+                find_frontier(
+                    Problem(drop[0], drop[1], LARGEST_TOLERANCE, priorities=drop[1]), spec
+                ),
+                drop[1],
             ),
             "gsds": lambda drop: gsds.select(*drop).cost,
         },

@@ -19,17 +19,18 @@ _ERRORS = 3.0
 
 RULE = (
     f"A point **agrees** if it is within three standard errors of the paper's or within "
-    f"{SHARE:.1%} of the figure's largest value; a time, within a factor of {FACTOR:g}. A figure "
-    "is **reproduced** if every point of the paper's agrees with the closest of our series, "
-    "**partly** if at least half do. The table is computed from the points; only the reasons are "
-    "written by hand."
+    f"{SHARE:.1%} of the figure's largest value; a time, within a factor of {FACTOR:g}. A point to "
+    "which a number was fitted counts as one that does not. A figure is **reproduced** if every "
+    "point of the paper's agrees with the closest of our series, **partly** if at least half do. "
+    "The table is computed from the points; only the reasons are written by hand. Figure 4 is a "
+    "drawing of the network."
 )
 
 
 class Judged(NamedTuple):
     """One of the paper's curves beside the closest of our series.
 
-    ``points`` are all of the paper's: one that was not run does not agree.
+    ``points`` are all of the paper's: one that was not run, or that was fitted, does not agree.
     """
 
     series: Series
@@ -57,7 +58,9 @@ def judge(figure: Figure, measured: Measured, papers: PaperCurves) -> list[Judge
             continue
         shared = {x: value for x, value in papers[name].items() if x in curve}
         agreeing = sum(
-            _agrees(curve[x], value, SHARE * largest, figure.log_y) for x, value in shared.items()
+            _agrees(curve[x], value, SHARE * largest, figure.log_y)
+            for x, value in shared.items()
+            if x not in figure.fitted
         )
         furthest = largest_difference(curve, shared, ratio=figure.log_y)
         judged = Judged(series, furthest, agreeing, len(papers[name]))

@@ -1,20 +1,19 @@
 """Over-the-air efficiency at the paper's largest tolerance against the noise variance σ².
 
 Where a curve crosses the paper's value is the σ² that the paper would have to have, with one of two
-readings of its noise.
+readings of its noise. ``efficiency_vs_gamma`` then has it at all tolerances.
 """
 
 from dataclasses import replace
 
 from experiments.compare import plus_minus
-from experiments.efficiency import FITTED_DB, LADDER, NOISES, fit, ladder
+from experiments.efficiency import FITTED_DB, LADDER, NOISES, fit, ladder, wanted
 from experiments.figure import Curve, Figure, Measured, PaperCurves, Scale
-from experiments.learning import LINEAR, NOISE_VARIANCE
+from experiments.learning import LINEAR
 from experiments.learning_curves import LINEAR_NOT_NETWORK
 from experiments.runner import Runner
 from experiments.series import MATCHING_PURSUIT, Series
 from experiments.summary import curves
-from lab import paper
 from lab.paper import SHIFT_DB
 
 _OWN, _TOLERATED = NOISES
@@ -37,29 +36,19 @@ def measure(scale: Scale, runner: Runner) -> Measured:
 
 
 def remarks(measured: Measured, papers: PaperCurves) -> list[str]:
-    """Name the fitted numbers, and say what is certain and what is a guess."""
-    wanted = paper.curves("efficiency_vs_gamma")["matching_pursuit"][FITTED_DB]
+    """Name the fitted numbers."""
     return [
-        f"Not in the paper, which has ζ = {wanted:.3f} for matching pursuit at {FITTED_DB:g} dB "
-        f"and gives no σ². In `efficiency_vs_gamma` ours is {NOISE_VARIANCE:g}, and ζ does not "
-        "fall.",
-        *(_fitted(each, measured.curves[each], wanted) for each in _SERIES),
-        "- *Noise of the schedule* has the error E that the schedule attains, as the air has. It "
-        "differs so much between channels that ζ does too, from seed to seed. *Noise as tolerated* "
-        "has the variance that γ tolerates, whatever the schedule attains.",
-        "- **Certain**: the paper states neither σ² nor P nor ε nor the scale of φ; it sends "
-        "models, not updates, in six rounds of ten epochs. With either noise its σ² is larger than "
-        f"{NOISE_VARIANCE:g}.",
-        "- **Nearly certain**: each of its points is a mean of 5 runs divided by the *maximum* of "
-        "its perfect curve, for ζ × 80.76 is a multiple of 0.002.",
-        "- **A guess**: which of the two noises it has. One number fits one point with either. "
-        "Only the other tolerances can tell them apart, and those were **not run** with this "
-        "noise.",
+        f"Not in the paper, which has ζ = {wanted():.3f} for matching pursuit at {FITTED_DB:g} dB "
+        "and gives no σ². `efficiency_vs_gamma` has all tolerances with the numbers found here, "
+        "and says what is certain and what is a guess.",
+        *(_fitted(each, measured.curves[each]) for each in _SERIES),
+        "- *Noise of the schedule* differs so much between channels that ζ does too, from seed to "
+        "seed: one standard error of ζ is about a factor of two in its σ².",
     ]
 
 
-def _fitted(each: Series, curve: Curve, wanted: float) -> str:
-    variance = fit({x: point.value for x, point in curve.items()}, wanted)
+def _fitted(each: Series, curve: Curve) -> str:
+    variance = fit({x: point.value for x, point in curve.items()})
     low, high = LADDER[0], LADDER[-1]
     return (
         f"- *{each.setting.capitalize()}*: **σ² = {variance:.2g}** gives the paper's value. At the "

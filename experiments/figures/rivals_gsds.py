@@ -35,7 +35,9 @@ def remarks(measured: Measured, papers: PaperCurves) -> list[str]:
         "[arXiv:2302.14336](https://arxiv.org/abs/2302.14336), written from its abstract and its "
         "objective, 4(1 − Φ_S/Φ)² + (σ²/2P) max(φ_k²/\\|cᴴh_k\\|²)/Φ_S²; `lab/rivals/gsds.py` says "
         "what is assumed, the channels among it. Less is better. Ours is the point of the frontier "
-        "with the least cost.",
+        "with the least cost, with the weights as priorities: the objective counts the weight of "
+        "the devices that are scheduled. `experiments.studies frontier_priorities` has the best of "
+        "all sets, and the frontier without priorities.",
     ]
     for gsds, frontier in _PAIRS:
         differences = ", ".join(

@@ -17,7 +17,6 @@ from experiments.figures import (
     active_vs_gamma_iid,
     active_vs_gamma_network,
     active_vs_gamma_umi,
-    efficiency_vs_gamma,
     overview,
     runtime_vs_gamma_iid,
     runtime_vs_size,
@@ -26,7 +25,7 @@ from experiments.measurements import count_active
 from experiments.partial import PartialRunner
 from experiments.runner import Runner
 from experiments.selection import SEED
-from experiments.series import AUTO, DC, DC_CLARABEL, DUAL_PURSUIT, MATCHING_PURSUIT, SDR
+from experiments.series import DC, DC_CLARABEL, DUAL_PURSUIT, MATCHING_PURSUIT, SDR
 from lab import paper
 from tests.client.federated.test_tasks import batches
 from tests.experiments.test_runner import plain_counts
@@ -152,39 +151,6 @@ def running(service_url, monkeypatch):
 
 
 @pytest.mark.usefixtures("running")
-def test_efficiency_of_digits(runner, tmp_path, monkeypatch):
-    monkeypatch.setattr(efficiency_vs_gamma, "_DIGITS", {"rounds": 1, "coherence": 1})
-    monkeypatch.setitem(efficiency_vs_gamma.SEEDS, "quick", range(1))
-    measured = efficiency_vs_gamma.measure("quick", runner)
-    papers = paper.curves("efficiency_vs_gamma")["matching_pursuit"]
-    for curve in measured.curves.values():
-        assert curve.keys() == set(efficiency_vs_gamma.GAMMAS_DB) <= papers.keys()
-        assert all(0 < value < 2 for value in values(curve))
-    assert "not CIFAR-10" in written(efficiency_vs_gamma.FIGURE, measured, tmp_path)
-
-
-@pytest.mark.usefixtures("running")
-def test_efficiency_of_a_linear_layer(runner, tmp_path, monkeypatch):
-    batches(tmp_path / "cifar-10-batches-py", per_batch=40)
-    runner.data = tmp_path
-    monkeypatch.setitem(learning.LINEAR, "paper", {"samples": 100, "rounds": 1, "coherence": 1})
-    monkeypatch.setitem(efficiency_vs_gamma.SEEDS, "paper", range(1))
-    measured = efficiency_vs_gamma.measure("paper", runner)
-    runs = [
-        run
-        for file in runner.cache.glob("*.json")
-        for run in json.loads(file.read_text())["result"]
-    ]
-    final = {(run["policy"], run["gamma_db"]): run["accuracy"][-1] for run in runs}
-    for each, curve in measured.curves.items():
-        for gamma_db, point in curve.items():
-            # auto has the same value at every tolerance.
-            mine = final[each.policy, None if each is AUTO else gamma_db + paper.SHIFT_DB]
-            assert point.value == mine / final["perfect", None]
-    assert "not the paper's network" in written(efficiency_vs_gamma.FIGURE, measured, tmp_path)
-
-
-@pytest.mark.usefixtures("running")
 def test_learning_curves_of_a_linear_layer(runner, tmp_path, monkeypatch):
     batches(tmp_path / "cifar-10-batches-py", per_batch=40)
     runner.data = tmp_path
@@ -252,7 +218,7 @@ def test_the_epochs_that_all_runs_have_finished(runner, tmp_path, monkeypatch):
 
 
 def test_learning_without_data_says_so(tmp_path, capsys):
-    folders = ["--output", str(tmp_path), "--cache", str(tmp_path / "cache")]
+    folders = ["--output", str(tmp_path / "new"), "--cache", str(tmp_path / "cache")]
     assert main(["test_loss_vs_epoch", *folders]) == 1
     assert "--data" in capsys.readouterr().err
     with pytest.raises(SystemExit):

@@ -35,6 +35,13 @@ def test_the_verdict_follows_from_the_points(values, error, expected):
     assert verdicts.verdict(judged) == expected
 
 
+def test_a_point_that_was_fitted_shows_nothing():
+    figure = replace(ONE, fitted=(3.0,))
+    judged = verdicts.judge(figure, Measured(measured(10.0, 20.0, 20.0, 20.0)), PAPERS)
+    assert (judged[0].agreeing, judged[0].points) == (3, 4)
+    assert verdicts.verdict(judged) == "partly"
+
+
 def test_a_time_agrees_within_a_factor_of_two():
     figure = replace(ONE, log_y=True)
     (judged,) = verdicts.judge(figure, Measured(measured(5.0, 41.0, 20.0, 9.9)), PAPERS)
