@@ -95,7 +95,15 @@ def train(
         running_command(log_level="warning") as (_, url),
         SchedulerClient(url) as scheduler,
     ):
-        records = compare(experiment, scheduler, folder, resume=True, task=learnt).records
+        # The sweep has a bar of its own.
+        records = compare(
+            experiment,
+            scheduler,
+            folder,
+            resume=True,
+            task=learnt,
+            on_round=lambda record: None,
+        ).records
     return [
         {
             "policy": run.policy,

@@ -192,7 +192,7 @@ MUTANTS = [
             "unfinished rounds count",
             "lines.read_text().splitlines()[:count]",
             "lines.read_text().splitlines()",
-            _LOOP,
+            "tests/client/federated/test_resuming.py",
         ),
     ),
     # The last: it compiles all kernels again, and removes the others.

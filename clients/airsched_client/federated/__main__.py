@@ -1,6 +1,7 @@
 """``python -m airsched_client.federated``: train a model over the air and compare policies."""
 
 import argparse
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -169,7 +170,8 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     add = parser.add_argument
-    add("--url", default="http://127.0.0.1:8000", help="address of the service")
+    address = os.environ.get("AIRSCHED_URL") or "http://127.0.0.1:8000"
+    add("--url", default=address, help="address of the service, else that in AIRSCHED_URL")
     add("--api-key", help="bearer key, if the service requires one")
     add("--output", type=Path, default=Path("federated-results"), help="folder for the results")
     add("--resume", action="store_true", help="continue what the folder holds, as it was begun")

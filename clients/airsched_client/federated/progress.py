@@ -27,19 +27,22 @@ def progress(
     try:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+        from rich.table import Column
     except ImportError:
         # The bar is a convenience; without rich there is none.
         yield lambda record: None
         return
+    total = len(experiment.runs()) * experiment.rounds
+    # Of 80 columns, long names of policies give way and numbers never.
+    whole = Column(no_wrap=True, min_width=2 * len(str(total)) + 1)
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=10),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[news]}"),
+        TextColumn("{task.description}", table_column=Column(no_wrap=True, max_width=28)),
+        BarColumn(bar_width=8),
+        MofNCompleteColumn(table_column=whole),
+        TextColumn("{task.fields[news]}", table_column=Column(no_wrap=True, min_width=31)),
     )
     shown = console or Console(stderr=True)
     done = Counter(record.run for record in finished if record.round < experiment.rounds)
-    total = len(experiment.runs()) * experiment.rounds
     with Progress(*columns, console=shown, disable=not shown.is_terminal) as bars:
         bar = bars.add_task("", total=total, completed=done.total(), news="")
 
@@ -51,7 +54,7 @@ def progress(
                 bar,
                 completed=done.total(),
                 description=f"{record.policy}{at}, seed {record.seed}",
-                news=f"round {record.round + 1:2d}  |S| {len(record.active):2d}"
+                news=f"|S| {len(record.active):2d}"
                 f"  error {'–' if error is None else f'{error:.2g}'}"
                 f"  score {'overflow' if accuracy is None else f'{accuracy:.3f}'}",
             )

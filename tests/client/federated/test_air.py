@@ -5,19 +5,12 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from airsched_client import SchedulerClient
 from airsched_client.federated.air import AirOptions, aggregate
 from airsched_client.federated.channels import Network, NetworkParameters
 from airsched_client.federated.policies import zero_forcing
 
 DEVICES, ANTENNAS, SIZE = 12, 4, 100_000
 WEIGHTS = np.linspace(0.4, 1.6, DEVICES)
-
-
-@pytest.fixture(scope="module")
-def scheduler(service_url):
-    with SchedulerClient(service_url) as scheduler:
-        yield scheduler
 
 
 def draw(seed, csi_error=0.0):

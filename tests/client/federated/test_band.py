@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from airsched_client import SchedulerClient
 from airsched_client.federated.__main__ import main
 from airsched_client.federated.air import aggregate_band
 from airsched_client.federated.channels import Network, NetworkParameters
@@ -26,12 +25,6 @@ SMALL = Experiment(
     samples=120,
     epochs=1,
 )
-
-
-@pytest.fixture(scope="module")
-def scheduler(service_url):
-    with SchedulerClient(service_url) as scheduler:
-        yield scheduler
 
 
 @pytest.mark.parametrize("coordination", ["zero_forcing", "mmse"])

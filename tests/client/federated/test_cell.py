@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from airsched_client import SchedulerClient
 from airsched_client.federated.__main__ import main
 from airsched_client.federated.air import aggregate, digital
 from airsched_client.federated.channels import Channels, Network, NetworkParameters
@@ -26,12 +25,6 @@ EXPERIMENT = Experiment(
     samples=120,
     epochs=1,
 )
-
-
-@pytest.fixture(scope="module")
-def scheduler(service_url):
-    with SchedulerClient(service_url) as scheduler:
-        yield scheduler
 
 
 class Listening:

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from airsched_client import SchedulerClient
 from airsched_client.federated.channels import NetworkParameters
 from airsched_client.federated.comparison import compare
 from airsched_client.federated.experiment import Experiment
@@ -20,12 +19,6 @@ SMALL = Experiment(
     samples=120,
     epochs=1,
 )
-
-
-@pytest.fixture(scope="module")
-def scheduler(service_url):
-    with SchedulerClient(service_url) as scheduler:
-        yield scheduler
 
 
 class Listening:
