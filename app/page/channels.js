@@ -8,7 +8,7 @@
 // exponent of their own. `airsched_client.federated.channels` is the same in Python; a test
 // holds the two against each other.
 
-import { filled } from "./complex.js";
+import { columnsTimes, filled, sum } from "./complex.js";
 import { stream } from "./random.js";
 import { symmetricRoot } from "./roots.js";
 
@@ -114,6 +114,30 @@ export function fade(network, antennas, seed, surface = null) {
   const { place: at, elements } = surface;
   const irsToServer = surfaceToServer(at, antennas, elements, reference, scattered);
   return { direct, irsToServer, devicesToIrs };
+}
+
+/** Draw one round over a band, a matrix per subcarrier: the line of sight comes first, the rest over the `taps`. */
+export function fadeBand({ positions, deviations, reference }, antennas, seed, subcarriers, taps) {
+  const drawn = Array.from({ length: taps }, (_, tap) =>
+    gaussians(antennas, positions.length, seed, tap ? FROM_SURFACE + tap : FADING),
+  );
+  return bandOf(drawn, subcarriers).map((each) =>
+    links(positions, deviations, antennas, PAPER.pathLossExponent, reference, each),
+  );
+}
+
+/** Return Σ_l √p_l exp(−j2π f l / F) g_l for every subcarrier f: `airsched_client.federated.band`. */
+export function bandOf(taps, subcarriers) {
+  const powers = taps.map((_, tap) => Math.exp((-3 * tap) / taps.length));
+  const total = powers.reduce((all, power) => all + power);
+  const turned = (each, tap, f) => {
+    const [angle, amplitude] = [(-2 * Math.PI * f * tap) / subcarriers, Math.sqrt(powers[tap] / total)];
+    return columnsTimes(each, {
+      real: new Float64Array(each.columns).fill(amplitude * Math.cos(angle)),
+      imag: new Float64Array(each.columns).fill(amplitude * Math.sin(angle)),
+    });
+  };
+  return Array.from({ length: subcarriers }, (_, f) => taps.map((each, tap) => turned(each, tap, f)).reduce(sum));
 }
 
 /** One stream per column: a further antenna or device changes none of the others. */

@@ -3,7 +3,7 @@
 import { find } from "./dom.js";
 import { SHARES, limited } from "./state.js";
 
-const SLIDERS = ["devices", "antennas", "gamma", "round"];
+const SLIDERS = ["devices", "antennas", "subcarriers", "taps", "gamma", "round"];
 const SEEDS = { "new-places": "places", "new-fading": "fading" };
 const FIELDS = { weight: "weights", priority: "priorities", power: "power" };
 
@@ -79,15 +79,16 @@ export function showControls(state, { given, range, rings, band }) {
   find("#jammer-controls").hidden = !state.jammer.on || Boolean(given);
   find("#put-back").hidden = state.moved.size === 0 || Boolean(given);
   find("#model").hidden = Boolean(given);
-  find("#surface-section").hidden = Boolean(given);
+  find("#surface-section").hidden = Boolean(given) || state.subcarriers > 1;
+  find("#taps-field").hidden = state.subcarriers === 1;
   find("#given").hidden = !given;
-  find("#key-beam").hidden = Boolean(given);
+  find("#key-beam").hidden = Boolean(given || band);
   find("#key-strength").hidden = !rings;
   find("#equal").hidden = Object.keys(SHARES).every((name) => state[name].size === 0);
   for (const name of ["round-field", "band-field"]) find(`#${name}`).hidden = !given || given.rounds.length === 1;
   find("#band").checked = Boolean(band);
   find("label[for=round]").textContent = band ? "Subcarrier" : "Round";
-  find("#play").disabled = Boolean(band);
+  find("#play").disabled = Boolean(given && band);
   if (given) {
     const [{ rows, columns }] = given.rounds;
     const surface = given.irsToServer ? `, a surface of ${given.irsToServer.columns} elements` : "";

@@ -9,16 +9,13 @@ import { LIMITS } from "./state.js";
 export async function fromFile(file) {
   if (!/\.np[yz]$/i.test(file.name)) return fromText(await file.text());
   const bytes = new DataView(await file.arrayBuffer());
-  if (/y$/i.test(file.name)) return checked({ rounds: rounds(npy(bytes)), fields: {}, ignored: [] });
+  if (/y$/i.test(file.name)) return checked(withRounds(npy(bytes), { fields: {}, ignored: [] }));
   const arrays = await npz(bytes);
   const channels = arrays.estimates ?? arrays.channels;
   if (!channels) throw new Error("The trace has no array “channels”.");
   const known = ["channels", "estimates", "positions", "power", "noise_variance"];
-  const found = {
-    rounds: rounds(channels),
-    fields: {},
-    ignored: Object.keys(arrays).filter((name) => !known.includes(name)),
-  };
+  const ignored = Object.keys(arrays).filter((name) => !known.includes(name));
+  const found = withRounds(channels, { fields: {}, ignored });
   if (arrays.estimates && arrays.channels) found.ignored.push("channels (the estimates are scheduled)");
   for (const name of ["power", "noise_variance"]) {
     const { real } = arrays[name] ?? {};
@@ -122,6 +119,14 @@ function nested(body) {
 function unpacked({ dtype, shape, data }) {
   const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
   return numbers(new DataView(bytes.buffer), dtype === "complex64" ? "<c8" : "<c16", shape);
+}
+
+/** Add a trace's rounds; of (rounds, F, N, K) the first, whose subcarriers have one schedule. */
+function withRounds(trace, found) {
+  if (trace.shape.length !== 4) return { ...found, rounds: rounds(trace) };
+  const [count, ...shape] = trace.shape;
+  if (count > 1) found.ignored.push(`all rounds but the first of ${count}`);
+  return { ...found, rounds: rounds({ ...trace, shape }), band: shape[0] > 1 };
 }
 
 /** Split (rounds, N, K) into matrices; (N, K) is one round. */

@@ -26,6 +26,7 @@ export class Panel {
   #verdict = null;
   #asked = 0;
   #clock = 0;
+  #spectrum = null;
 
   constructor(name, hear) {
     this.#name = name;
@@ -39,7 +40,9 @@ export class Panel {
     select.addEventListener("change", () => hear.chosen(name, select.value));
     find(".remove", this.#element).addEventListener("click", () => hear.removed(name));
     find(".remove", this.#element).hidden = name === "first";
-    this.#cell = new Cell(find("svg", this.#element), hear);
+    this.#cell = new Cell(find(".cell", this.#element), hear);
+    this.#spectrum = find(".spectrum", this.#element);
+    new ResizeObserver(() => this.#draw()).observe(this.#spectrum);
     for (const button of this.#element.querySelectorAll("[data-copy]")) {
       button.addEventListener("click", () => hear.copied(copyable[button.dataset.copy], this.request));
     }
@@ -114,6 +117,7 @@ export class Panel {
 
   #clear(round) {
     this.answer = this.#verdict = null;
+    this.#draw();
     this.#cell.show(round, { states: [], receiver: null });
     for (const name of ["active", "error", "power", "solver"]) this.#read(name, "–");
     for (const name of ["of", "limit", "total", "bound"]) this.#read(name, "");
@@ -168,7 +172,8 @@ export class Panel {
     this.#read("of", `of ${round.positions.length} devices`);
     this.#read("error", digits(answer.computation_error));
     this.#read("limit", `tolerated ${digits(errorOf(gammaOf(round.state), round))}`);
-    this.#read("power", digits(answer.power_factor ?? answer.power_factors?.[round.state.round]));
+    this.#read("power", digits(answer.power_factor ?? (answer.power_factors && Math.min(...answer.power_factors))));
+    this.#draw();
     this.#read("solver", solver === null ? "–" : `${digits(solver)} ms`);
     this.#read("total", `${digits(total)} ms in total`);
     const { required_missing: missing } = answer;
@@ -209,6 +214,13 @@ export class Panel {
       this.#verdict?.margins?.[device] ?? "",
     ]);
     return [head, ...rows];
+  }
+
+  /** Draw the error of every subcarrier of a band; a page without one does not load how. */
+  async #draw() {
+    const hidden = !this.#round?.band;
+    find(".over-band", this.#element).hidden = hidden;
+    if (!hidden) (await import("./spectrum.js")).draw(this.#spectrum, this.#round, this.answer);
   }
 
   #read(name, text) {

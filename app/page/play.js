@@ -40,7 +40,7 @@ export class Player {
     const { state, given, fields, positions } = round;
     const rest = Object.values(panels).map(({ algorithm }) => algorithm);
     const { seed: _, ...kept } = fields;
-    const key = JSON.stringify([rest, kept, state.gamma, state.polish, state.surface, state.places, state.devices, state.antennas, [...state.moved], positions.length]);
+    const key = JSON.stringify([rest, kept, state.gamma, state.polish, state.surface, state.places, state.devices, state.antennas, state.subcarriers, state.taps, [...state.moved], positions.length]);
     if (key !== this.#key || (given ?? null) !== this.given) {
       this.#key = key;
       this.given = given ?? null;

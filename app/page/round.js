@@ -1,6 +1,6 @@
 // One round: where the devices are, their channels, and the request that asks for its schedule.
 
-import { PAPER, fade, place, response } from "./channels.js";
+import { PAPER, fade, fadeBand, place, response } from "./channels.js";
 import { energies, packed, scaled } from "./complex.js";
 import { asAsked, covariance, jammerOf, through } from "./jammer.js";
 import { LIMITS, SHARES } from "./state.js";
@@ -13,8 +13,8 @@ const DEADLINE = 2000;
  * `fields` are the other fields of its requests, `range` the tolerances of interest. */
 export function round(state, given) {
   const made = { state, given, ...(given ? stated(state, given) : modelled(state)) };
-  // The subcarriers of a band have one schedule; what is drawn is the one chosen.
-  made.band = given && state.band ? given.rounds : null;
+  // The subcarriers of a band have one schedule; what is drawn is the one chosen, or the first.
+  if (given) made.band = state.band ? given.rounds : null;
   made.fields = { seed: state.fading, ...given?.fields };
   for (const name of Object.keys(SHARES)) {
     const values = shares(state[name], given?.fields[name], made.positions.length);
@@ -35,14 +35,18 @@ function shares(changed, stated, count) {
 let last = { key: "" };
 
 /** Remembers the last one: most changes, such as of γ, leave the channels as they are. */
-function modelled({ devices, antennas, places, fading, moved, surface: { on, x, y, elements } }) {
-  const key = JSON.stringify([devices, antennas, places, fading, [...moved], on && [x, y, elements]]);
+function modelled({ devices, antennas, places, fading, moved, subcarriers, taps, surface: { on, x, y, elements } }) {
+  const wide = subcarriers > 1;
+  const more = wide ? [subcarriers, taps] : on && [x, y, elements];
+  const key = JSON.stringify([devices, antennas, places, fading, [...moved], wide, more]);
   if (key !== last.key) {
     const network = place(devices, places);
     const positions = network.positions.map((at, device) => moved.get(device) ?? at);
-    const surface = on ? { place: [x, y], elements } : null;
-    const channels = fade({ ...network, positions }, antennas, fading, surface);
-    last = { key, round: { positions, channels, surface, reference: network.reference } };
+    const surface = on && !wide ? { place: [x, y], elements } : null;
+    const cell = { ...network, positions };
+    const band = wide ? fadeBand(cell, antennas, fading, subcarriers, taps) : null;
+    const channels = band ? { direct: band[0] } : fade(cell, antennas, fading, surface);
+    last = { key, round: { positions, channels, band, surface, reference: network.reference } };
   }
   return last.round;
 }
@@ -130,7 +134,7 @@ export function request({ state, channels, surface, band, jammer, fields: { part
     deadline_ms: DEADLINE,
     ...fields,
   };
-  if (band) return { path: "schedule/wideband", body: { channels: packed(...band), ...shared, bound: !fields.priorities } };
+  if (band) return { path: "schedule/wideband", body: { channels: packed(...band), ...shared } };
   if (!surface) return { path: "schedule", body: { channels: packed(channels.direct), ...shared } };
   const body = {
     direct: packed(channels.direct),

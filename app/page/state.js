@@ -7,6 +7,8 @@ export const LIMITS = {
   elements: [2, 32],
   strength: [0, 40],
   bits: [0, 6],
+  subcarriers: [1, 32],
+  taps: [1, 16],
   round: [0, 1e6],
 };
 /** What a device may weigh, what it may be worth, and its power limit. */
@@ -20,6 +22,8 @@ const DEFAULTS = {
   gamma: 10,
   places: 3,
   fading: 1,
+  subcarriers: 1,
+  taps: 4,
   polish: false,
   first: "matching_pursuit",
   second: "dual_pursuit",
@@ -31,7 +35,7 @@ const JAMMER = { x: -60, y: 25, strength: 25 };
 export function read(hash) {
   const given = new URLSearchParams(hash.replace(/^#/, ""));
   const state = { ...DEFAULTS, moved: new Map(), parameters: { first: {}, second: {} } };
-  for (const name of ["devices", "antennas", "gamma", "places", "fading"]) {
+  for (const name of ["devices", "antennas", "gamma", "places", "fading", "subcarriers", "taps"]) {
     const value = Number(given.get(name));
     if (given.has(name) && Number.isFinite(value)) state[name] = value;
   }
@@ -65,8 +69,9 @@ export function read(hash) {
 }
 
 function checked(state) {
-  state.devices = Math.round(limited("devices", state.devices));
-  state.antennas = Math.round(limited("antennas", state.antennas));
+  for (const name of ["devices", "antennas", "subcarriers", "taps"]) {
+    state[name] = Math.round(limited(name, state[name]));
+  }
   state.gamma = limited("gamma", state.gamma);
   state.places = Math.abs(Math.trunc(state.places)) % 2 ** 31;
   state.fading = Math.abs(Math.trunc(state.fading)) % 2 ** 31;

@@ -34,8 +34,9 @@ export class Tradeoff {
   async ask(round, panels, answered) {
     const { fields, state, range } = round;
     const rest = JSON.stringify([fields, state.polish, state.surface.bits, range, Boolean(round.band)]);
-    if (round.channels !== this.#of.channels || rest !== this.#of.rest) {
-      this.#of = { channels: round.channels, rest };
+    const channels = round.band ?? round.channels;
+    if (channels !== this.#of.channels || rest !== this.#of.rest) {
+      this.#of = { channels, rest };
       this.#found = { frontier: null, samples: new Map() };
     }
     const found = this.#found;
@@ -98,7 +99,12 @@ async function bound(round, found, panels, signal) {
   if (!panels.length) return;
   const proven = panels.map(({ answer }) => answer).find((answer) => answer.upper_bound !== undefined);
   if (proven) found.bound = proven;
-  else if (!round.band && !round.surface) {
+  else if (round.band) {
+    // Proven for every subcarrier by itself, which takes longer than the schedule.
+    if (round.fields.priorities) return;
+    const { path, body } = request(round, panels[0].algorithm);
+    found.bound = (await ask(path, { ...body, bound: true, deadline_ms: PROOF }, signal)).answer;
+  } else if (!round.surface) {
     const { path, body } = request(round, { name: "optimal" });
     found.bound = (await ask(path, { ...body, deadline_ms: PROOF }, signal)).answer;
   }
