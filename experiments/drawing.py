@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from experiments.figure import Curve, Figure, Measured, PaperCurves
 from experiments.series import Series
@@ -38,6 +38,9 @@ def draw(figure: Figure, measured: Measured, papers: PaperCurves, file: Path) ->
         axes.set_xlabel(x_label)
         if x_label.startswith("epoch"):
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        if figure.log_x:
+            axes.set_xscale("log", base=2)
+            axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         if figure.log_y:
             axes.set_yscale("log")
         else:

@@ -95,6 +95,8 @@ class Figure:
         Pairs of series whose paired difference is reported.
     log_y
         Values are compared as ratios, and drawn on a logarithmic axis.
+    log_x
+        Drawn on an axis of powers of two.
     why
         Why it differs from the paper's, in a sentence for the table of verdicts.
     panels
@@ -116,6 +118,7 @@ class Figure:
     papers_count: int | None = None
     pairs: tuple[Pair, ...] = ()
     log_y: bool = False
+    log_x: bool = False
     why: str = ""
     panels: Mapping[str, str] = field(default_factory=dict)
     fitted: tuple[float, ...] = ()
