@@ -12,7 +12,9 @@ from lab.channels import iid_channels
 
 def state_of(rng, antennas, devices, needed=2.0):
     """A search that has not begun, among channels over what their devices need."""
-    rows = scaled_rows(iid_channels(rng, antennas, devices), np.full(devices, needed))
+    rows = scaled_rows(
+        iid_channels(rng, antennas, devices), np.broadcast_to(needed, devices).copy()
+    )
     lists = [np.zeros(devices, dtype) for dtype in (float, float, np.int64, np.int64)]
     receivers = [np.zeros(antennas, np.complex128) for _ in range(2)]
     return State(rows, (np.abs(rows) ** 2).sum(1), *lists, *receivers, np.ones(devices), 1.0)
@@ -47,7 +49,8 @@ def test_a_kick_keeps_the_served_and_adds_one_to_five_who_are_not():
     random = np.ones(1, np.uint64)
     sizes = set()
     for _ in range(60):
-        state = state_of(rng, 4, 20, needed=1.0)
+        # Near and far: what a strong device misses is a shorter step than of a weak one.
+        state = state_of(rng, 4, 20, needed=10 ** rng.uniform(-0.5, 0.2, 20))
         best = iid_channels(rng, 4, 1)[:, 0].copy()
         best /= np.linalg.norm(best)
         multipliers = rng.uniform(0.0, 1.0, 20)
@@ -64,9 +67,10 @@ def test_a_kick_keeps_the_served_and_adds_one_to_five_who_are_not():
         assert min(1, missed) <= len(added) <= min(5, missed)
         sizes.add(len(added))
         # Random, but nobody more than one and a half times as near as another stays behind it.
+        steps = (1 - levels) / np.linalg.norm(state.rows, axis=1)
         for device in np.flatnonzero(servable & (levels < 1)):
             if device not in added:
-                assert all(levels[device] <= 1.5 * levels[other] for other in added)
+                assert all(steps[other] <= 1.5 * steps[device] for other in added)
         kept = sorted(served)
         np.testing.assert_array_equal(state.multipliers[kept], multipliers[kept])
         np.testing.assert_allclose(state.receiver, state.multipliers @ state.rows, atol=1e-12)

@@ -15,16 +15,17 @@ descend
     as the best so far get more rounds before any device is dropped, unless the bound on their level
     says that their current phases cannot serve them.
 kick
-    Return to the best set of this start, add one to five devices that it misses, preferably near
-    misses but with some randomness, and descend again. More devices, or as many with another
-    receiver, are the new best. After a few failures in a row, go to the next start.
+    Return to the best set of this start, add one to five devices that it misses, preferably those
+    for which the receiver has to move least but with some randomness, and descend again. More
+    devices, or as many with another receiver, are the new best. After a few failures in a row, go
+    to the next start.
 starts
     The last round's receiver if given, which counts as it is: the result never serves less. Then
     the sum of all channels with their phases aligned, and random ones. For more than 20 devices
     some of these first climb a soft count of served devices, and from 60 on all do; only the best
-    third of the climbs are finished (:mod:`app.scheduling.kernels.dual.soft`). A start whose first
-    set is far behind those of others is given up. The search ends early once all devices that can
-    be served alone are served.
+    quarter of the climbs are finished (:mod:`app.scheduling.kernels.dual.soft`). A start whose
+    first set is far behind those of others is given up. The search ends early once all devices that
+    can be served alone are served.
 polish
     Finally, find the receiver with the least computation error for the set, and add all it serves.
 

@@ -26,6 +26,7 @@ from app.scheduling.kernels.dual.entries import (
     known_tolerance,
 )
 from app.scheduling.kernels.dual.lowering import (
+    TOLERANCE,
     climb_to_entry,
     lower_tolerance,
     polish_entry,
@@ -49,8 +50,8 @@ PATH_ROUNDS = 8
 PATH_BATCH = 16
 """One in this many members is dropped at a time on a path."""
 
-TOLERANCE, FINAL_TOLERANCE = 1e-3, 2e-4
-"""Polishing ends when the level is this close to its bound, relatively: on the way, at the end."""
+FINAL_TOLERANCE = 2e-4
+"""Polishing at the end goes on until the level is this close to its bound, relatively."""
 
 
 @compiled
@@ -145,9 +146,9 @@ def frontier_pursuit(
         count = start_with_everyone(state, random, start, given)
         rounds += follow_path(frontier, state, 2.0 * widest, count, stop)
     for entry in range(1, points):
-        rounds += climb_to_entry(frontier, state, entry, TOLERANCE, largest, starts, random, stop)
+        rounds += climb_to_entry(frontier, state, entry, largest, starts, random, stop)
         polish_entry(frontier, state, entry, TOLERANCE, stop)
-        rounds += lower_tolerance(frontier, state, entry, TOLERANCE, largest, random, stop)
+        rounds += lower_tolerance(frontier, state, entry, largest, random, stop)
     frontier.polished[:] = math.inf
     for entry in range(points):
         polish_entry(frontier, state, entry, FINAL_TOLERANCE, stop)

@@ -1,4 +1,7 @@
-"""Kicks: from a set that is served, add a few devices it just misses, and descend again.
+r"""Kicks: from a set that is served, add a few devices it just misses, and descend again.
+
+The shortest step of a unit receiver c that serves device k has the length
+:math:`(1 - |a_k^H c|)/\|a_k\|`: the shorter it is, the nearer the device.
 
 A *finish* is a descent and kicks from what it reaches, until several in a row have failed.
 """
@@ -38,6 +41,7 @@ def kick(state: State, best: ComplexArray, multipliers: RealArray, random: SeedA
     """
     rows, sizes, current, responses, members, holders, receiver, _, _, _ = state
     required = squared_norm(best) * ENOUGH_GAIN
+    enough = math.sqrt(required)
     receiver[:] = 0.0
     count = misses = 0
     for k in range(rows.shape[0]):
@@ -56,15 +60,16 @@ def kick(state: State, best: ComplexArray, multipliers: RealArray, random: SeedA
                 add(rows, k, current[k], receiver)
         else:
             holders[misses] = k
-            responses[misses] = magnitude * (1.0 + NOISE * uniform(random))
+            step = (enough - magnitude) / math.sqrt(sizes[k])
+            responses[misses] = step / (1.0 + NOISE * uniform(random))
             misses += 1
     size = min(misses, 1 + int(uniform(random) * MOST_ADDED))
     for _ in range(size):
         nearest = 0
         for i in range(1, misses):
-            if responses[i] > responses[nearest]:
+            if responses[i] < responses[nearest]:
                 nearest = i
-        responses[nearest] = -1.0
+        responses[nearest] = math.inf
         k = holders[nearest]
         align(rows, k, best)
         members[count] = k

@@ -35,6 +35,9 @@ MOST_KICKS = 1000
 BELOW = 1.0 - 1e-3
 """A better point has at most this share of the tolerance."""
 
+TOLERANCE = 1e-3
+"""Polishing on the way ends when the level is this close to its bound, relatively."""
+
 VISITS = 500
 """Limit on visits per device when a point is polished."""
 
@@ -84,7 +87,6 @@ def climb_to_entry(
     frontier: Frontier,
     state: State,
     entry: int,
-    tolerance: float,
     largest: float,
     starts: int,
     random: SeedArray,
@@ -94,8 +96,6 @@ def climb_to_entry(
 
     Parameters
     ----------
-    tolerance
-        Of polishing.
     largest
         The largest tolerance of interest.
 
@@ -126,7 +126,7 @@ def climb_to_entry(
     goal, _ = count_served(state)
     _, served, rounds = descend(state, start_near(state, best, ENOUGH_GAIN), goal, stop)
     if served > 0:
-        polish_and_enter(frontier, state, tolerance, stop)
+        polish_and_enter(frontier, state, TOLERANCE, stop)
     return rounds
 
 
@@ -135,7 +135,6 @@ def lower_tolerance(
     frontier: Frontier,
     state: State,
     entry: int,
-    tolerance: float,
     largest: float,
     random: SeedArray,
     stop: MaskArray,
@@ -144,8 +143,6 @@ def lower_tolerance(
 
     Parameters
     ----------
-    tolerance
-        Of polishing.
     largest
         The largest tolerance of interest.
 
@@ -180,7 +177,7 @@ def lower_tolerance(
         local[:] = state.receiver
         multipliers[:] = state.multipliers
         if worth >= wanted:
-            polish_and_enter(frontier, state, tolerance, stop)
+            polish_and_enter(frontier, state, TOLERANCE, stop)
             goal = -1.0
         else:
             enter(frontier, state.receiver)

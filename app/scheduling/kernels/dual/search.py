@@ -29,7 +29,7 @@ from app.scheduling.kernels.formulas import ENOUGH_GAIN
 from app.scheduling.kernels.linalg.eigen import normalise, squared_norm
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
-FINISHED = 0.35
+FINISHED = 0.25
 """Share of the climbs that are finished."""
 
 KICK_VISITS = 4_000
