@@ -1,7 +1,8 @@
 """Solves problems with the code in its folder, for :mod:`benchmarks.versions`.
 
-It reads pickled ``(algorithm, problems, vary)`` from its input, each problem as its fields, and
-writes ``(seconds of processor time, schedule)`` of each. It uses only what every version has.
+It reads pickled ``(algorithm, problems, vary, parameters)`` from its input, each problem as its
+fields, and writes ``(seconds of processor time, schedule)`` of each. It uses only what every
+version has.
 """
 
 import pickle
@@ -41,23 +42,25 @@ ANSWER = (
 def main() -> None:
     while True:
         try:
-            algorithm, stated, vary = pickle.load(sys.stdin.buffer)
+            algorithm, stated, vary, given = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
         solved = [
-            _solve(algorithm, each, index if vary else None) for index, each in enumerate(stated)
+            _solve(algorithm, each, index if vary else None, given)
+            for index, each in enumerate(stated)
         ]
         pickle.dump(solved, sys.stdout.buffer)
         sys.stdout.buffer.flush()
 
 
 def _solve(
-    algorithm: str, fields: dict[str, Any], index: int | None
+    algorithm: str, fields: dict[str, Any], index: int | None, given: dict[str, Any]
 ) -> tuple[float, dict[str, Any]]:
     problem = (IrsProblem if "direct" in fields else Problem)(**fields)
-    parameters, options = None, dict[str, Any]()
+    scheduler = schedulers_of(problem)[algorithm]
+    parameters, options = scheduler.parameters(**given), dict[str, Any]()
     if index is not None:
-        variants = list(schedulers_of(problem)[algorithm].variants())
+        variants = list(scheduler.variants())
         parameters = variants[index % len(variants)]
         options = {
             "polish": index % 4 >= 2,

@@ -60,7 +60,10 @@ EQUAL = "equal"
 
 Solved = tuple[float, dict[str, Any]]
 Ask = Callable[..., list[Solved]]
-"""(algorithm, problems, whether to vary all options) → processor time and schedule of each."""
+"""(algorithm, problems, options) → processor time and schedule of each.
+
+``vary=True`` goes through all options of a solve, ``parameters`` are those of the algorithm.
+"""
 
 
 @contextmanager
@@ -93,8 +96,14 @@ def _solver(folder: Path) -> Iterator[Ask]:
     assert process.stdout is not None
     write, read = process.stdin, process.stdout
 
-    def ask(algorithm: str, problems: Sequence[AnyProblem], vary: bool = False) -> list[Solved]:
-        pickle.dump((algorithm, [_fields(each) for each in problems], vary), write)
+    def ask(
+        algorithm: str,
+        problems: Sequence[AnyProblem],
+        vary: bool = False,
+        parameters: dict[str, Any] | None = None,
+    ) -> list[Solved]:
+        asked = (algorithm, [_fields(each) for each in problems], vary, parameters or {})
+        pickle.dump(asked, write)
         write.flush()
         solved: list[Solved] = pickle.load(read)
         return solved
@@ -137,7 +146,7 @@ def compare_requests(revision: str) -> None:
             media_type.removeprefix("application/"),
             f"{mean(before):.0f}",
             f"{mean(now):.0f}",
-            _ratio(now, before),
+            ratio(now, before),
         )
     Console(width=120).print(table)
 
@@ -186,13 +195,14 @@ def compare_solves(revision: str) -> None:
                 f"{devices} / {antennas}",
                 f"{gamma_db:g}",
                 *(f"{mean(times[name]):.3g}, {sizes[name].mean():.2f}" for name in (BEFORE, NOW)),
-                _ratio(times[BEFORE], times[NOW]),
+                ratio(times[BEFORE], times[NOW]),
                 mean_of(gained).text(sign=True),
             )
     Console(width=130).print(table)
 
 
-def _ratio(ones: Sequence[float], others: Sequence[float]) -> str:
+def ratio(ones: Sequence[float], others: Sequence[float]) -> str:
+    """Return the mean ratio of two series of turns ± its standard error."""
     return mean_of([one / other for one, other in zip(ones, others, strict=True)]).text()
 
 

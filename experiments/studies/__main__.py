@@ -6,7 +6,6 @@ from importlib import import_module
 STUDIES = {
     "selection": "devices served by every algorithm, in the paper's two settings",
     "dual_pursuit": "dual pursuit beside the optimum, for many devices, and from round to round",
-    "scale": "dual pursuit for many devices, with its default effort and with 100 starts",
     "gap": "dual pursuit for 200 to 1000 devices, beside long runs, a rival and a bound",
     "slow_channels": "channels that change slowly: what sending the last receiver is worth",
     "hard_structure": "low rank, clusters, near and far, narrow angles: share of the best",

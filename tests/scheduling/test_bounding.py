@@ -6,8 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from app.scheduling import SCHEDULERS, Problem, VerificationError, plain, solve
+from app.scheduling import SCHEDULERS, Problem, VerificationError, bounding, plain, solve
 from app.scheduling.bounding import MOST_DEVICES, STRONG, prove, relaxation_bound
+from app.scheduling.kernels.proof import tree
 from app.scheduling.kernels.proof.bound import (
     CENTRE,
     CUT,
@@ -132,6 +133,40 @@ def test_any_moment_to_stop_leaves_a_bound():
     proof = prove(problem, 0, np.ones(1, np.bool_))
     assert proof.stopped == "deadline"
     assert proof.upper_bound >= optimum
+
+
+def test_a_node_that_cannot_be_split_does_not_end_the_search(monkeypatch):
+    """It is set aside with its bound; what lies in other nodes is found all the same."""
+    # Compiled code calls no other function in place of its own; the same code, interpreted, does.
+    searched = getattr(tree.search_tree, "py_func", tree.search_tree)
+    split = tree.most_promising
+    aside = 0
+
+    def search(*arguments):
+        nonlocal aside
+        # The first node of the search for the optimum that might be split is not.
+        refused = arguments[5] != best
+
+        def refuse_once(*node):
+            nonlocal refused, aside
+            if refused:
+                return split(*node)
+            refused, aside = True, aside + 1
+            return -1
+
+        monkeypatch.setattr(tree, "most_promising", refuse_once)
+        return searched(*arguments)
+
+    monkeypatch.setattr(bounding, "search_tree", search)
+    found = 0
+    for problem in iid_problems(12, 3, 8, -2.0, seed=34):
+        best = most_devices(problem)
+        before = aside
+        proof = prove(problem, best - 1, never())
+        assert proof.upper_bound >= best
+        assert proof.upper_bound == best or proof.stopped == "limit"
+        found += aside > before and served_by(problem, proof) == best
+    assert found > 2
 
 
 def test_more_devices_than_the_relaxation_takes():

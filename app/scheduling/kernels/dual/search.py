@@ -32,7 +32,7 @@ from app.scheduling.types import ComplexArray, MaskArray, RealArray
 FINISHED = 0.25
 """Share of the climbs that are finished."""
 
-KICK_VISITS = 4_000
+KICK_VISITS = 3_000
 """Rounds times devices after which no kick begins, for each start that is asked for."""
 
 
