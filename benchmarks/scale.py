@@ -77,6 +77,9 @@ def compare(revision: str) -> None:
                 problems = [
                     replace(each, priorities=rng.uniform(0.5, 3.0, devices)) for each in problems
                 ]
+            for solve in ask.values():
+                # Loads the kernels.
+                solve("dual_pursuit", problems[:1])
             times: dict[str, list[float]] = {name: [] for name in ask}
             worth: dict[str, list[float]] = {}
             for _ in range(TURNS):
