@@ -14,8 +14,7 @@ import math
 
 import numpy as np
 
-from app.scheduling.kernels.dual.least_norm import minimise_norm
-from app.scheduling.kernels.dual.sweeps import scaled_rows
+from app.scheduling.kernels.dual.level import raise_level
 from app.scheduling.problem import Problem
 from app.scheduling.types import ComplexArray, MaskArray
 
@@ -25,7 +24,6 @@ TOLERANCE = 1e-4
 MAX_VISITS = 10_000_000
 """Limit on visits to a device, O(N) each."""
 
-_MAX_LEVELS = 20
 _NEVER = np.zeros(1, np.bool_)
 
 
@@ -86,41 +84,20 @@ def _raise_level(
 ) -> tuple[ComplexArray, int]:
     """Return a unit receiver whose min |h_kᴴc|/φ_k over the active is no smaller, and visits."""
     members = np.flatnonzero(active)
-    channels = np.ascontiguousarray(problem.channels[:, members])
-    weights = problem.weights[members]
-    magnitudes = np.abs(receiver.conj() @ channels)
     # Of a device that is not served (a schedule may ignore the tolerance) only its response is kept
     # above rounding.
     needed = np.where(
         served[members], problem.required_gains[members], problem.resolved_gains[members]
     )
-    floors = np.minimum(np.sqrt(needed), magnitudes)
-    everyone = np.arange(members.size)
-    visits = 0
-    for _ in range(_MAX_LEVELS):
-        level = float((magnitudes / weights).min())
-        if not level > 0.0:
-            break
-        needed = np.maximum(level * weights, floors)
-        candidate = receiver.copy()
-        visits += minimise_norm(
-            scaled_rows(channels, needed),
-            everyone,
-            candidate,
-            tolerance,
-            most_visits - visits,
-            stop,
-        )
-        candidate = _unit(candidate)
-        magnitudes = np.abs(candidate.conj() @ channels)
-        raised = float((magnitudes / weights).min())
-        if not (raised > level and (magnitudes >= floors).all()):
-            break
-        receiver = candidate
-        # If no floor binds, one pass is enough.
-        if stop[0] or raised <= level * (1 + tolerance) or (floors <= level * weights).all():
-            break
-    return receiver, visits
+    return raise_level(
+        np.ascontiguousarray(problem.channels[:, members]),
+        problem.weights[members],
+        np.sqrt(needed),
+        receiver,
+        tolerance,
+        most_visits,
+        stop,
+    )
 
 
 def _unit(vector: ComplexArray) -> ComplexArray:

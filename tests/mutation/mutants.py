@@ -86,8 +86,8 @@ MUTANTS = [
         ),
         (
             "polishing may lose a served device",
-            "floors = np.minimum(np.sqrt(needed), magnitudes)",
-            "floors = np.zeros(members.size)",
+            "kept = np.minimum(floors, magnitudes)",
+            "kept = np.zeros_like(magnitudes)",
             "test_polishing.py",
         ),
         (

@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import nnls
 
 from app.scheduling import polishing, solve
+from app.scheduling.kernels.dual import level
 from app.scheduling.kernels.dual.least_norm import minimise_norm
 from app.scheduling.kernels.dual.sweeps import sweep
 from app.scheduling.polishing import polish
@@ -106,12 +107,13 @@ def test_visits_are_bounded_across_levels_and_joins(monkeypatch, csi_error):
     """Every minimisation gets what the ones before it have left."""
     calls, most = [], 2000
 
-    def counted(rows, members, receiver, tolerance, limit, stop):
-        visits = minimise_norm(rows, members, receiver, tolerance, limit, stop)
+    def counted(rows, members, receiver, tolerance, limit, stop, target):
+        visits = minimise_norm(rows, members, receiver, tolerance, limit, stop, target)
         calls.append((limit, visits, members.size))
         return visits
 
-    monkeypatch.setattr(polishing, "minimise_norm", counted)
+    monkeypatch.setattr(level, "minimise_norm", counted)
+    monkeypatch.setattr(polishing, "raise_level", level.raise_level.py_func)
     rng = np.random.default_rng(5)
     with_joins = exhausted = 0
     for _ in range(100):

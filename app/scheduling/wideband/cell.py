@@ -63,7 +63,7 @@ def with_required(
     if missing.size == 0:
         return WithRequired(selection)
     # The receivers of a set do not depend on each other, nor on the criterion.
-    found = [least_tolerance(tone, required) for tone in problem.tones]
+    found = [least_tolerance(problem.tone(f), required) for f in range(problem.subcarriers)]
     receivers = np.stack([receiver for receiver, _ in found])
     gammas = np.array([gamma for _, gamma in found])
     active = np.zeros(problem.devices, np.bool_)

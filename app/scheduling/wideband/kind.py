@@ -165,10 +165,10 @@ def _upper_bound(
     served = schedule.active.size
     seconds = (spec.bound_ms or BOUND_MS) / 1e3 / problem.subcarriers
     bound = servable if problem.each else 0
-    for tone in problem.tones:
+    for f in range(problem.subcarriers):
         # With the mean, a subcarrier need not serve the schedule's devices.
         known = served if problem.each else 0
-        found = round(bounded(tone, known, Context(spec.seed, stop), seconds))
+        found = round(bounded(problem.tone(f), known, Context(spec.seed, stop), seconds))
         bound = min(bound, found) if problem.each else max(bound, found)
         if bound <= served if problem.each else bound >= servable:
             break

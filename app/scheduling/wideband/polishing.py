@@ -9,7 +9,7 @@ Cost: O(N) per visit to a device, a few hundred to a few thousand visits per sub
 
 import numpy as np
 
-from app.scheduling.kernels.wideband.polish import raise_levels
+from app.scheduling.kernels.dual.level import raise_level
 from app.scheduling.polishing import MAX_VISITS, TOLERANCE
 from app.scheduling.types import ComplexArray, MaskArray
 from app.scheduling.wideband.problem import WidebandProblem
@@ -52,15 +52,11 @@ def polish(
     floors = np.sqrt(problem.required_gains) if problem.each else np.zeros(problem.devices)
     while True:
         active = problem.with_joined(receivers, active)
-        raise_levels(
-            np.ascontiguousarray(problem.channels[:, :, active]),
-            problem.weights[active],
-            floors[active],
-            receivers,
-            tolerance,
-            most_visits,
-            stop,
-        )
+        weights, kept = problem.weights[active], floors[active]
+        for f, channels in enumerate(np.ascontiguousarray(problem.channels[:, :, active])):
+            receivers[f], _ = raise_level(
+                channels, weights, kept, receivers[f], tolerance, most_visits, stop
+            )
         joined = problem.with_joined(receivers, active)
         if (joined == active).all() or stop[0]:
             return receivers, joined

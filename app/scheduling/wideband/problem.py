@@ -139,12 +139,9 @@ class WidebandProblem(AnyProblem):
         """Tolerable computation error ε = γσ²/P."""
         return self.stacked.max_error
 
-    @cached_property
-    def tones(self) -> tuple[Problem, ...]:
-        """The subcarriers as problems of their own, with the same tolerance."""
-        return tuple(
-            replace(self.stacked, channels=channels).unresolved() for channels in self.channels
-        )
+    def tone(self, f: int) -> Problem:
+        """Return subcarrier f as a problem of its own, with the same tolerance."""
+        return replace(self.stacked, channels=self.channels[f]).unresolved()
 
     def exact(self, budget: float) -> "WidebandProblem":
         """Return the same round as if the estimates were right, with room for ``budget``."""

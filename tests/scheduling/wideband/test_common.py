@@ -129,14 +129,14 @@ def test_the_tolerance_holds_for_every_channel_within_the_csi_error(name, criter
         served += schedule.active.size
         errors = [
             worst_error(
-                tone,
+                problem.tone(f),
                 schedule._replace(
                     receiver=schedule.receiver[f],
                     power_factor=schedule.power_factors[f],
                     transmit_scalars=schedule.transmit_scalars[f],
                 ),
             )
-            for f, tone in enumerate(problem.tones)
+            for f in range(problem.subcarriers)
         ]
         worst = np.mean(errors) if criterion == "mean" else np.max(errors)
         assert schedule.computation_error == pytest.approx(worst, rel=1e-7)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from app.scheduling import Context
+from app.scheduling import Context, Problem, solve
 from app.scheduling.kernels.dual.search import dual_pursuit as plain_pursuit
 from app.scheduling.kernels.matching.algorithm_1 import backward_pursuit
 from app.scheduling.kernels.wideband.matching import wideband_matching
@@ -125,22 +125,32 @@ def test_never_fewer_than_the_intersection(criterion, taps, gamma_db):
     assert common > 100
 
 
+@pytest.mark.parametrize("criterion", ["mean", "each"])
+@pytest.mark.parametrize(("devices", "gamma_db"), [(20, -2), (40, 0)])
+def test_a_flat_band_has_no_fewer_devices_than_one_subcarrier(criterion, devices, gamma_db):
+    """The plain search, also with soft starts, is never ahead where all subcarriers are alike."""
+    for problem in band_problems(6, 3, 6, devices, gamma_db, seed=15, taps=1, criterion=criterion):
+        plain = solve(Problem(problem.channels[0], np.ones(devices), problem.gamma), "dual_pursuit")
+        assert solve(problem, "dual_pursuit").active.size >= plain.active.size
+
+
 def test_the_intersection_is_what_every_subcarrier_serves():
     for problem in band_problems(5, 4, 5, 15, 1, seed=10):
         selection = intersection.select(problem, intersection.DualPursuitParameters(), Context())
         served = [
-            tone.served(receiver / np.linalg.norm(receiver))
-            for tone, receiver in zip(problem.tones, selection.receiver, strict=True)
+            problem.tone(f).served(receiver / np.linalg.norm(receiver))
+            for f, receiver in enumerate(selection.receiver)
         ]
         np.testing.assert_array_equal(selection.active, np.all(served, axis=0))
 
 
-def test_a_start_is_returned_to():
-    """From the receivers of a schedule, one start finds no fewer devices."""
-    for problem in band_problems(10, 4, 5, 15, -1, seed=11):
-        receivers, active, _ = searched(problem, starts=6)
-        again = searched(problem, starts=1, given=receivers)[1]
-        assert again.sum() >= active.sum() - 1
+@pytest.mark.parametrize("criterion", ["mean", "each"])
+def test_never_fewer_than_the_last_receivers_serve(criterion):
+    once = dual_pursuit.WidebandDualPursuitParameters(starts=1)
+    for problem in band_problems(15, 4, 5, 15, -1, seed=11, criterion=criterion):
+        receivers, active, _ = searched(problem, starts=20)
+        again = dual_pursuit.select(problem, once, Context(seed=3, warm_start=receivers))
+        assert again.active.sum() >= active.sum()
 
 
 def test_devices_with_priority_come_first():

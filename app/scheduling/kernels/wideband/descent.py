@@ -45,6 +45,9 @@ HOPE, HOPE_SHARE = 1.2, 0.25
 CONVERGED = 1e-3
 """A reseed ends where its phases cannot undercut the cost by more than this share."""
 
+TOO_COSTLY = 1.1
+"""With the criterion *each*, also where its phases cannot cost less than this."""
+
 
 @compiled
 def fit(band: Band, count: int, limit: int) -> tuple[bool, int]:
@@ -92,8 +95,10 @@ def restart(band: Band, f: int, count: int, random: SeedArray, neighbour: int) -
     band.costs[f] = math.inf
     for _ in range(RESEED_ROUNDS):
         one_round(band, f, count)
-        reached = min(cost, band.costs[f])
-        if rests(band.costs[f], band.each) or band.lowest[f] > reached * (1.0 - CONVERGED):
+        lowest, reached = band.lowest[f], min(cost, band.costs[f])
+        if rests(band.costs[f], band.each) or lowest > reached * (1.0 - CONVERGED):
+            break
+        if band.each and lowest > TOO_COSTLY:
             break
     if not band.costs[f] < cost:
         return_to(band, f, count, held, multipliers, cost)

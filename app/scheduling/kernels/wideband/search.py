@@ -23,6 +23,20 @@ from app.scheduling.kernels.wideband.band import (
 from app.scheduling.kernels.wideband.descent import descend
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
+MOST_TRIES = 10
+"""Failed kicks in a row after which a start ends, if there are many subcarriers."""
+
+
+@compiled
+def band_effort(starts: int, servable: int, subcarriers: int) -> tuple[int, int]:
+    """Return how many starts are made, and how many failed kicks in a row end each.
+
+    Starts differ less, the more subcarriers they average over: there are fewer, with more tries.
+    """
+    starts, tries = effort(starts, servable)
+    root = math.sqrt(subcarriers)
+    return max(1, int(starts / root + 0.5)), max(tries, min(MOST_TRIES, int(tries * root)))
+
 
 @compiled
 def begin(band: Band, random: SeedArray, start: int, given: ComplexArray) -> int:
@@ -165,7 +179,7 @@ def wideband_pursuit(
     """
     subcarriers, antennas, devices = channels.shape
     band, servable = new_band(channels, needed, values, each)
-    starts, tries = effort(starts, servable)
+    starts, tries = band_effort(starts, servable, subcarriers)
     random = np.array([seed], np.uint64)
     best = np.zeros((subcarriers, antennas), np.complex128)
     best[:, 0] = 1.0

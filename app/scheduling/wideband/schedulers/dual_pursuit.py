@@ -8,7 +8,8 @@ that share the set. The search is that of :mod:`app.scheduling.schedulers.dual_p
 multipliers of a device summed over the subcarriers
 (:mod:`app.scheduling.kernels.wideband.descent`).
 
-The devices that all subcarriers serve when each is scheduled alone
+The last round's receivers, if given, count as they are: the result never serves less. The devices
+that all subcarriers serve when each is scheduled alone
 (:mod:`app.scheduling.wideband.intersecting`, with its default parameters) are one more start, as
 long as they are worth more than what was found: so there is never less than that, and nothing is
 lost where the subcarriers are alike.
@@ -51,9 +52,10 @@ class WidebandDualPursuitParameters(Parameters):
     Parameters
     ----------
     starts
-        Number of receivers to start from, for 125 devices that can be served alone: more starts
-        find more devices, in proportionally more time. For other numbers of devices, inversely
-        proportional; for 50 and fewer, two and a half times as many.
+        Number of receivers to start from on one subcarrier, for 125 devices that can be served
+        alone: more starts find more devices, in proportionally more time. For other numbers of
+        devices, inversely proportional; for 50 and fewer, two and a half times as many. With F
+        subcarriers, a √F-th of them: starts differ less where more subcarriers average.
     """
 
     starts: Annotated[int, Interval(ge=1, le=10_000)] = STARTS
@@ -62,12 +64,21 @@ class WidebandDualPursuitParameters(Parameters):
 def select(
     problem: WidebandProblem, parameters: WidebandDualPursuitParameters, context: Context
 ) -> Selection:
-    """Search, compare with the intersection, then polish."""
+    """Search, compare with the warm start and the intersection, then polish."""
     receivers, active, rounds = _search(problem, parameters.starts, context, context.warm_start)
     values = problem.values
+    if context.warm_start is not None:
+        served = problem.with_joined(context.warm_start, np.zeros_like(active))
+        if values[active].sum() < values[served].sum():
+            receivers, active = context.warm_start, served
     with suppress(DeadlineExceededError):
-        worth = values[active].sum()
-        common = intersect(problem, DualPursuitParameters(), context, beyond=worth)
+        common = intersect(
+            problem,
+            DualPursuitParameters(),
+            context,
+            beyond=values[active].sum(),
+            order=np.argsort(-problem.costs(receivers)[:, active].max(axis=1, initial=0.0)),
+        )
         if common is not None:
             receivers, active, more = _search(problem, 1, context, common.receiver)
             rounds += common.iterations + more
