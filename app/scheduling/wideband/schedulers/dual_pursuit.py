@@ -41,6 +41,7 @@ from app.scheduling.wideband.intersecting import intersect
 from app.scheduling.wideband.polishing import polish
 from app.scheduling.wideband.problem import WidebandProblem
 
+_FEW, _MANY = 8, 20
 _TOLERANCE = 1e-3
 _VISITS, _VISITS_PER_DEVICE = 10_000, 20
 
@@ -55,7 +56,8 @@ class WidebandDualPursuitParameters(Parameters):
         Number of receivers to start from on one subcarrier, for 125 devices that can be served
         alone: more starts find more devices, in proportionally more time. For other numbers of
         devices, inversely proportional; for 50 and fewer, two and a half times as many. With F
-        subcarriers, a √F-th of them: starts differ less where more subcarriers average.
+        subcarriers, a √F-th of them: starts differ less where more subcarriers average. With K
+        devices, 8 to 20, (20/K)² times as many.
     """
 
     starts: Annotated[int, Interval(ge=1, le=10_000)] = STARTS
@@ -65,7 +67,9 @@ def select(
     problem: WidebandProblem, parameters: WidebandDualPursuitParameters, context: Context
 ) -> Selection:
     """Search, compare with the warm start and the intersection, then polish."""
-    receivers, active, rounds = _search(problem, parameters.starts, context, context.warm_start)
+    # Few devices are quick to search, and one more is a large share of them.
+    starts = round(parameters.starts * (_MANY / np.clip(problem.devices, _FEW, _MANY)) ** 2)
+    receivers, active, rounds = _search(problem, starts, context, context.warm_start)
     values = problem.values
     if context.warm_start is not None:
         served = problem.with_joined(context.warm_start, np.zeros_like(active))
