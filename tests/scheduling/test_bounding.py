@@ -147,11 +147,13 @@ def test_a_node_that_cannot_be_split_does_not_end_the_search(monkeypatch):
         # The first node of the search for the optimum that might be split is not.
         refused = arguments[5] != best
 
-        def refuse_once(*node):
+        def refuse_once(node, rows, receiver):
             nonlocal refused, aside
             if refused:
-                return split(*node)
+                return split(node, rows, receiver)
             refused, aside = True, aside + 1
+            # Nor does its receiver lead anywhere.
+            receiver[:] = 0.0
             return -1
 
         monkeypatch.setattr(tree, "most_promising", refuse_once)
