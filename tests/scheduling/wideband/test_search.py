@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 from app.scheduling import Context, Problem, solve
-from app.scheduling.kernels.dual.search import dual_pursuit as plain_pursuit
+from app.scheduling.kernels.dual.descent import descend as plain_descend
+from app.scheduling.kernels.dual.starts import search_space, start_with_everyone
 from app.scheduling.kernels.matching.algorithm_1 import backward_pursuit
+from app.scheduling.kernels.wideband.band import new_band
+from app.scheduling.kernels.wideband.descent import descend
 from app.scheduling.kernels.wideband.matching import wideband_matching
-from app.scheduling.kernels.wideband.search import wideband_pursuit
+from app.scheduling.kernels.wideband.search import begin, wideband_pursuit
 from app.scheduling.wideband.polishing import polish
 from app.scheduling.wideband.problem import WidebandProblem
 from app.scheduling.wideband.schedulers import dual_pursuit, intersection, matching_pursuit
@@ -30,27 +33,28 @@ def searched(problem, starts=3, given=None):
     )
 
 
-@pytest.mark.parametrize("criterion", ["mean", "each"])
-def test_one_subcarrier_is_the_plain_search(criterion):
+@pytest.mark.parametrize("each", [False, True])
+def test_descents_on_one_subcarrier_are_the_plain_ones(each):
     rng = np.random.default_rng(3)
     for plain in iid_problems(10, 6, 20, -2, seed=4):
-        values = rng.uniform(0.5, 1, 20)
-        receiver, _, rounds = plain_pursuit(
-            plain.channels,
-            np.sqrt(plain.required_gains),
-            values / values.max(),
-            np.zeros(0, complex),
-            3,
-            np.uint64(1),
-            NEVER,
-        )
-        band = WidebandProblem(
-            plain.channels[None], np.ones(20), plain.gamma, priorities=values, criterion=criterion
-        )
-        receivers, active, other_rounds = searched(band)
-        np.testing.assert_array_equal(active, plain.served(receiver))
-        assert abs(np.vdot(receiver, receivers[0])) == pytest.approx(np.linalg.norm(receivers[0]))
-        assert other_rounds == rounds
+        needed, values = np.sqrt(plain.required_gains), rng.uniform(0.5, 1, 20)
+        state, _ = search_space(plain.channels, needed, values)
+        band, _ = new_band(plain.channels[None], needed, values, each)
+        for start in range(3):
+            random, same = np.array([start], np.uint64), np.array([start], np.uint64)
+            goal = 0.0
+            # The second descent is near its goal, where every set gets more rounds.
+            for _ in range(2):
+                count = start_with_everyone(state, random, start, np.zeros(0, complex))
+                worth, served, rounds = plain_descend(state, count, goal, NEVER)
+                count = begin(band, same, start, np.zeros((0, 0), complex))
+                found = descend(band, count, goal, same, NEVER)
+                assert found == (pytest.approx(worth), served, rounds)
+                receiver = state.receiver / np.linalg.norm(state.receiver)
+                if served:
+                    members = np.sort(band.members[:served])
+                    np.testing.assert_array_equal(members, np.flatnonzero(plain.served(receiver)))
+                goal = worth - 0.1
 
 
 def test_matching_on_one_subcarrier_is_algorithm_1():

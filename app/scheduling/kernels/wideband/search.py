@@ -1,7 +1,8 @@
 r"""The loops of wideband dual pursuit: starts, and kicks from what they reach.
 
 As :mod:`app.scheduling.kernels.dual.search`, with descents over a band
-(:mod:`app.scheduling.kernels.wideband.descent`). With one subcarrier it is the same search.
+(:mod:`app.scheduling.kernels.wideband.descent`). With one subcarrier its descents are the same; its
+kicks add the devices that miss the smallest shares of what they need.
 """
 
 import math
