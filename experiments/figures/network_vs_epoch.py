@@ -16,7 +16,8 @@ def remarks(measured: Measured, papers: PaperCurves) -> list[str]:
     theirs = paper.curves("accuracy_vs_epoch")
     reached = {x for curve in measured.curves.values() for x in curve}
     lines = [
-        "Ours / the paper's, which has twice the width:",
+        "Ours / the paper's, which has the full width. What width and label skew are worth is in "
+        "[docs/federated.md](../docs/federated.md#the-papers-task). Accuracy:",
         "",
         f"| epoch | {' | '.join(each.label for each in _SERIES)} |",
         "|---" * (len(_SERIES) + 1) + "|",
