@@ -130,6 +130,12 @@ async def test_a_child_that_fails_is_an_error(monkeypatch, capfd):
     assert "KeyError: 'a part that does not exist'" in capfd.readouterr().err
 
 
+def test_environments_with_the_same_versions_share_the_kernels():
+    look = "import sys; sys.prefix = '/another'; from app.scheduling.kernels import compile"
+    command = [sys.executable, "-c", f"{look}; print(compile.CACHE)"]
+    assert subprocess.check_output(command, text=True).strip() == str(CACHE)
+
+
 def run_warmup(folder):
     command = [sys.executable, "-m", "app.warmup"]
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder)}

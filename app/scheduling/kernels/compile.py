@@ -8,7 +8,6 @@ that compile them and of the processor: another set of kernels is another folder
 import fcntl
 import platform
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -97,15 +96,21 @@ def _places() -> Iterator[Path]:
 
 
 def _owner() -> str:
-    """Name this installation: others that keep their kernels in the same place have other names."""
-    installation = (str(_SOURCES), str(Path(sys.prefix).resolve()), _processor())
+    """Name this installation: others that keep their kernels in the same place have other names.
+
+    Environments that use one source with the same versions are one, and compile once.
+    """
+    installation = (str(_SOURCES), _versions(), _processor())
     return f"airsched-{sha256(repr(installation).encode()).hexdigest()[:8]}"
+
+
+def _versions() -> tuple[str, ...]:
+    return platform.python_version(), numba.__version__, llvmlite.__version__, np.__version__
 
 
 def _digest() -> str:
     """Return the digest of what decides which machine code there is."""
-    versions = (platform.python_version(), numba.__version__, llvmlite.__version__, np.__version__)
-    digest = sha256(repr((versions, _processor())).encode())
+    digest = sha256(repr((_versions(), _processor())).encode())
     for path in sorted(_SOURCES.rglob("*.py")):
         digest.update(f"{path.relative_to(_SOURCES)}\n".encode() + path.read_bytes())
     return digest.hexdigest()
