@@ -47,7 +47,8 @@ REQUESTS: dict[str, type[RoundRequest]] = {}
 class _PlainRoute(APIRoute):
     """A path operation that takes the request and returns the response: nothing to solve or check.
 
-    FastAPI would look for parameters in the query, the headers and the cookies of every request.
+    FastAPI would look for parameters in the query, the headers and the cookies of every request,
+    and keep stacks for dependencies that there are none of.
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:

@@ -42,6 +42,7 @@ from app.scheduling.wideband.polishing import polish
 from app.scheduling.wideband.problem import WidebandProblem
 
 _FEW, _MANY = 8, 20
+"""Between so many devices, the fewer there are, the more starts are made."""
 _TOLERANCE = 1e-3
 _VISITS, _VISITS_PER_DEVICE = 10_000, 20
 
