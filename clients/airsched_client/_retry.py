@@ -6,7 +6,7 @@ connection failed or broke, and when the service marks its error as retryable, o
 client asks one of them after every failure, and nothing else repeats a call.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import uniform
 from typing import Protocol
@@ -28,8 +28,9 @@ MAX_WAIT = 10.0
 """Seconds: no wait is longer, except where the service asks for it."""
 
 MAX_SLOW = 2
-"""How often :class:`Patience` repeats a call that timed out or missed its deadline."""
+"""How often :class:`Patience` repeats a call because it timed out or missed its deadline."""
 
+_TOO_SLOW = (AnswerTimeoutError, DeadlineError)
 _BROKEN_CONNECTION = (httpx.NetworkError, httpx.ConnectTimeout, httpx.RemoteProtocolError)
 
 
@@ -49,17 +50,15 @@ def backoff(error: AirschedError, repeats: int) -> float:
 class RetryRule(Protocol):
     """Decides whether a failed call is repeated."""
 
-    def wait(self, failure: AirschedError, repeats: int, elapsed: float) -> float:
+    def wait(self, failures: Sequence[AirschedError], elapsed: float) -> float:
         """Return the seconds to wait before the next try, or raise the outcome of the call.
 
         Parameters
         ----------
-        failure
-            Why the last try failed.
-        repeats
-            How often the call has been repeated already.
+        failures
+            Why the tries so far failed, in order; at least one.
         elapsed
-            Seconds since its first try began.
+            Seconds since the first try began.
         """
 
 
@@ -76,10 +75,11 @@ class Retries:
         if self.limit < 0:
             raise ValueError(f"retries must be 0 or more, not {self.limit}")
 
-    def wait(self, failure: AirschedError, repeats: int, elapsed: float) -> float:
-        """Return the seconds to wait, or raise ``failure``."""
-        patient = (failure.retry_after or 0.0) <= MAX_WAIT
-        if failure.retryable and patient and repeats < self.limit:
+    def wait(self, failures: Sequence[AirschedError], elapsed: float) -> float:
+        """Return the seconds to wait, or raise the last failure."""
+        failure, repeats = failures[-1], len(failures) - 1
+        soon = (failure.retry_after or 0.0) <= MAX_WAIT
+        if failure.retryable and soon and repeats < self.limit:
             return backoff(failure, repeats)
         raise failure
 
@@ -88,8 +88,8 @@ class Retries:
 class Patience:
     """Repeats a call while the service is down, so that a long run survives a restart.
 
-    A call that timed out or missed its deadline is repeated :data:`MAX_SLOW` times only: the
-    service may have been busy, but a request that is too slow by itself fails again every time.
+    A call that times out or misses its deadline is repeated only :data:`MAX_SLOW` times for that:
+    the service may have been busy, but a request that is too slow by itself fails every time.
 
     Parameters
     ----------
@@ -102,16 +102,19 @@ class Patience:
     total: float = 300.0
     tell: Callable[[str], None] = lambda message: None
 
-    def wait(self, failure: AirschedError, repeats: int, elapsed: float) -> float:
-        """Return the seconds to wait, or raise ``failure`` or :class:`ServiceDownError`."""
-        slow = isinstance(failure, (AnswerTimeoutError, DeadlineError)) and repeats < MAX_SLOW
-        if not (failure.retryable or slow):
+    def wait(self, failures: Sequence[AirschedError], elapsed: float) -> float:
+        """Return the seconds to wait, or raise the last failure or :class:`ServiceDownError`."""
+        failure = failures[-1]
+        slow = sum(isinstance(each, _TOO_SLOW) for each in failures)
+        once_more = isinstance(failure, _TOO_SLOW) and slow <= MAX_SLOW
+        if not (failure.retryable or once_more):
             raise failure
         left = self.total - elapsed
         if left <= 0:
-            message = f"the service was down for {elapsed:.0f} s: {failure}"
-            raise ServiceDownError(message) from failure
-        seconds = min(backoff(failure, repeats), left)
+            down = ServiceDownError(f"the service was down for {elapsed:.0f} s: {failure}")
+            down.request_id = failure.request_id
+            raise down from failure
+        seconds = min(backoff(failure, len(failures) - 1), left)
         self.tell(f"{failure}; trying again in {seconds:.1f} s")
         return seconds
 

@@ -194,12 +194,11 @@ class AsyncSchedulerClient:
         return self._connection.encoding
 
     async def _send(self, call: Call[Result], timeout: float | None = None) -> Result:
-        repeats, began = 0, monotonic()
+        began, failures = monotonic(), list[AirschedError]()
         while True:
             request = self._connection.request(call, timeout)
             try:
                 return call.result(await self._http.request(**request))
             except (httpx.RequestError, AirschedError) as error:
-                failure = failure_of(error)
-            await sleep(self._connection.retries.wait(failure, repeats, monotonic() - began))
-            repeats += 1
+                failures.append(failure_of(error))
+            await sleep(self._connection.retries.wait(failures, monotonic() - began))

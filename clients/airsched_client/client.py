@@ -318,11 +318,10 @@ class SchedulerClient:
         return self._connection.encoding
 
     def _send(self, call: Call[Result], timeout: float | None = None) -> Result:
-        repeats, began = 0, monotonic()
+        began, failures = monotonic(), list[AirschedError]()
         while True:
             try:
                 return call.result(self._http.request(**self._connection.request(call, timeout)))
             except (httpx.RequestError, AirschedError) as error:
-                failure = failure_of(error)
-            sleep(self._connection.retries.wait(failure, repeats, monotonic() - began))
-            repeats += 1
+                failures.append(failure_of(error))
+            sleep(self._connection.retries.wait(failures, monotonic() - began))

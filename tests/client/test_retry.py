@@ -11,7 +11,9 @@ from airsched_client import (
     AirschedError,
     AnswerTimeoutError,
     OverloadedError,
+    Patience,
     Schedule,
+    ServiceDownError,
     ServiceError,
     UnreachableError,
     _retry,
@@ -164,6 +166,25 @@ def test_a_service_that_asks_for_a_longer_wait_is_not_waited_for(call, waits):
     assert caught.value.retry_after == 11
     assert len(requests) == 1
     assert waits == []
+
+
+def test_a_slow_answer_after_a_restart_is_waited_for(call, waits):
+    """Being down before does not use up the repeats of what is too slow."""
+    slow = httpx.ReadTimeout("slow")
+    settings, requests = failing(*[BUSY] * 5, slow, BUSY, slow)
+    call("http://test", settings | {"retries": Patience()}, "schedule", CHANNELS, gamma=1)
+    assert len(requests) == 9
+    settings, requests = failing(BUSY, slow, slow, slow)
+    with pytest.raises(AnswerTimeoutError):
+        call("http://test", settings | {"retries": Patience()}, "schedule", CHANNELS, gamma=1)
+    assert len(requests) == 4
+
+
+def test_a_service_that_stays_down_has_the_id_of_the_last_request(call, waits):
+    settings, requests = failing(BUSY)
+    with pytest.raises(ServiceDownError) as caught:
+        call("http://test", settings | {"retries": Patience(0.0)}, "schedule", CHANNELS, gamma=1)
+    assert caught.value.request_id == requests[0].headers["x-request-id"]
 
 
 def test_ready_asks_once(call, waits):
