@@ -183,9 +183,12 @@ class AsyncSchedulerClient:
 
     async def wait_until_ready(self, timeout: float = 60.0) -> None:
         """Wait until the service can schedule, as :meth:`SchedulerClient.wait_until_ready`."""
-        began = monotonic()
-        while not await self.ready():
-            if monotonic() - began >= timeout:
+        ends = monotonic() + timeout
+        while True:
+            left = max(ends - monotonic(), _calls.READY_PERIOD)
+            if await self.with_options(timeout=min(left, self._connection.timeout)).ready():
+                return
+            if monotonic() >= ends:
                 raise _calls.not_ready(self._connection.base_url, timeout)
             await sleep(_calls.READY_PERIOD)
 

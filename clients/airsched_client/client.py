@@ -307,9 +307,12 @@ class SchedulerClient:
         ServiceDownError
             It could not within ``timeout`` seconds.
         """
-        began = monotonic()
-        while not self.ready():
-            if monotonic() - began >= timeout:
+        ends = monotonic() + timeout
+        while True:
+            left = max(ends - monotonic(), _calls.READY_PERIOD)
+            if self.with_options(timeout=min(left, self._connection.timeout)).ready():
+                return
+            if monotonic() >= ends:
                 raise _calls.not_ready(self._connection.base_url, timeout)
             sleep(_calls.READY_PERIOD)
 

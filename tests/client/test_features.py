@@ -154,6 +154,25 @@ def test_waiting_until_the_service_is_ready(monkeypatch, attempts):
             assert sum(slept) == pytest.approx(2.0)
 
 
+def test_waiting_for_a_service_that_hangs_is_bounded_too(call):
+    """An answer that never comes takes no longer than all the waiting may."""
+    asked = []
+
+    def handle(request):
+        asked.append(request.extensions["timeout"]["read"])
+        return httpx.Response(503)
+
+    settings = {"transport": httpx.MockTransport(handle)}
+    with pytest.raises(ServiceDownError, match=r"was not ready within 0\.3 s"):
+        call("http://test", settings, "wait_until_ready", timeout=0.3)
+    assert len(asked) >= 2
+    assert max(asked) <= 0.3
+    asked.clear()
+    with pytest.raises(ServiceDownError):
+        call("http://test", {**settings, "timeout": 0.1}, "wait_until_ready", timeout=0.3)
+    assert max(asked) == 0.1
+
+
 def test_a_point_of_a_frontier_by_its_number(service_url, call):
     frontier = call(service_url, {}, "schedule_frontier", CHANNELS * np.arange(1, 6))
     assert isinstance(frontier, Frontier)
