@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def _cells(client: httpx.Client, algorithm: str, antennas: int, devices: int) -> Iterable[str]:
-    port = client.base_url.port or 80
+    address = client.base_url
     body = schedule_body(antennas, devices, MSGPACK, algorithm=algorithm)
     tiny = schedule_body(2, 3, MSGPACK)
     rates: dict[float, list[float]] = {INLINE: [], THREAD: []}
@@ -71,8 +71,8 @@ def _cells(client: httpx.Client, algorithm: str, antennas: int, devices: int) ->
         for seconds in rates:
             client.post(f"/loop-limit?seconds={seconds}")
             with ThreadPoolExecutor(1) as pool:
-                other = pool.submit(load.post, port, "/schedule", tiny, MSGPACK, connections=1)
-                outcome = load.post(port, "/schedule", body, MSGPACK)
+                other = pool.submit(load.post, address, "/schedule", tiny, MSGPACK, connections=1)
+                outcome = load.post(address, "/schedule", body, MSGPACK)
             rates[seconds].append(outcome.requests_per_second)
             others[seconds].append(other.result().percentile(95) * 1e3)
             solves[seconds] += [

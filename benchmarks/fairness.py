@@ -34,9 +34,8 @@ FLOOD_CONNECTIONS = 32
 def flooding(address: str) -> Counter[int | str]:
     """Keep many connections busy with matching pursuit at 20 / 6, from another process."""
     body = schedule_body(6, 20, MSGPACK)
-    port = httpx.URL(address).port or 80
     outcome = load.post(
-        port, "/schedule", body, MSGPACK, connections=FLOOD_CONNECTIONS, seconds=SECONDS
+        address, "/schedule", body, MSGPACK, connections=FLOOD_CONNECTIONS, seconds=SECONDS
     )
     return Counter({200: outcome.requests})
 

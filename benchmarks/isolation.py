@@ -34,20 +34,21 @@ def main() -> None:
 
 def _latency(client: httpx.Client) -> None:
     body = schedule_body(6, 20, MSGPACK)
-    port = client.base_url.port or 80
-    places = {"alone": _nothing, "one busy process a core": _busy, "two dc requests": _two_dc}
+    places = {"alone": _nothing, "one busy process per core": _busy, "two dc requests": _two_dc}
     medians: dict[str, list[float]] = {name: [] for name in places}
     # Once, so that the solver processes are there.
     client.post("/schedule", content=schedule_body(6, 20, MSGPACK, algorithm="dc"), headers=HEADERS)
     for _ in track(range(ROUNDS), "isolation", transient=True):
         for name, place in places.items():
-            with place(port):
-                outcome = load.post(port, "/schedule", body, MSGPACK, connections=1, seconds=1.5)
+            with place(client.base_url):
+                outcome = load.post(
+                    client.base_url, "/schedule", body, MSGPACK, connections=1, seconds=1.5
+                )
             medians[name].append(outcome.percentile(50) * 1e3)
     table = Table(
         "beside", "median [ms]", "over busy", title="matching pursuit, K = 20, N = 6, over HTTP"
     )
-    busy = median(medians["one busy process a core"])
+    busy = median(medians["one busy process per core"])
     for name, values in medians.items():
         table.add_row(name, f"{median(values):.2f}", f"{median(values) / busy:.2f}")
     Console().print(table)
@@ -55,25 +56,27 @@ def _latency(client: httpx.Client) -> None:
 
 
 @contextmanager
-def _nothing(port: int) -> Iterator[None]:
+def _nothing(address: httpx.URL) -> Iterator[None]:
     yield
 
 
 @contextmanager
-def _busy(port: int) -> Iterator[None]:
+def _busy(address: httpx.URL) -> Iterator[None]:
     command = [sys.executable, "-c", "while True: pass"]
     processes = [subprocess.Popen(command) for _ in range(os.cpu_count() or 1)]
-    yield
-    for process in processes:
-        process.kill()
-        process.wait()
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
 @contextmanager
-def _two_dc(port: int) -> Iterator[None]:
+def _two_dc(address: httpx.URL) -> Iterator[None]:
     """Keep two DC programmes running in the service, and end them by going away."""
     body = schedule_body(8, 400, MSGPACK, algorithm="dc")
-    connections = [socket.create_connection(("127.0.0.1", port)) for _ in range(2)]
+    connections = [socket.create_connection((address.host, address.port)) for _ in range(2)]
     for connection in connections:
         connection.sendall(load.request("/schedule", body, MSGPACK))
     yield

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+import httpx
+
 from benchmarks import generator
 from benchmarks.generator import Outcome
 
@@ -19,7 +21,7 @@ def request(path: str, body: bytes, media_type: str) -> bytes:
 
 
 def post(
-    port: int,
+    address: httpx.URL | str,
     path: str,
     body: bytes,
     media_type: str,
@@ -28,13 +30,13 @@ def post(
     seconds: float = 2,
     cores: set[int] | None = None,
 ) -> Outcome:
-    """Post ``body`` to 127.0.0.1 again as soon as it is answered, for some seconds."""
+    """Post ``body`` to a service of this machine again and again, for some seconds."""
     content = request(path, body, media_type)
-    return offer(port, content, None, seconds, connections=connections, cores=cores)
+    return offer(address, content, None, seconds, connections=connections, cores=cores)
 
 
 def offer(
-    port: int,
+    address: httpx.URL | str,
     content: bytes,
     due: Sequence[float] | None,
     seconds: float,
@@ -43,12 +45,12 @@ def offer(
     statuses: Sequence[int] = (200,),
     cores: set[int] | None = None,
 ) -> Outcome:
-    """Send ``content`` to 127.0.0.1 when it is due, from a process on ``cores``.
+    """Send ``content`` to a service of this machine when it is due, from a process on ``cores``.
 
-    Arguments and errors are those of :func:`benchmarks.generator.run`.
+    The other arguments and the errors are those of :func:`benchmarks.generator.run`.
     """
     work = {
-        "port": port,
+        "port": httpx.URL(address).port,
         "due": due,
         "seconds": seconds,
         "connections": connections,

@@ -25,7 +25,7 @@ SECONDS = 5.0
 RUNS = 5
 CONNECTIONS = 800
 REQUESTS, TURNS = 250, 6
-"""Of each kind in each turn, to compare what they cost."""
+"""Requests of each kind per turn, and turns, to compare what they cost."""
 
 
 def main() -> None:
@@ -47,16 +47,15 @@ def main() -> None:
     cores = set(others) or {service_core}
     for run in track(range(RUNS), "overload", transient=True):
         with running_server(cores={service_core}, solver_workers=1) as client:
-            port = client.base_url.port or 80
             rate = load.post(
-                port, "/schedule", body, MSGPACK, connections=1, seconds=4, cores=cores
+                client.base_url, "/schedule", body, MSGPACK, connections=1, seconds=4, cores=cores
             ).requests_per_second
             content = load.request("/schedule", body, MSGPACK)
             unloaded = 0.0
             for share in (0.1, 10.0):
                 due = np.arange(0, SECONDS, 1 / (rate * share)).tolist()
                 seen = load.offer(
-                    port,
+                    client.base_url,
                     content,
                     due,
                     SECONDS,
@@ -103,16 +102,14 @@ def _refusing(console: Console) -> None:
         ThreadPoolExecutor(2) as pool,
     ):
         pid = int(client.get("/pid").text)
-        occupied = [
+        for _ in range(2):
             pool.submit(
                 httpx.post,
-                f"http://127.0.0.1:{client.base_url.port}/schedule",
+                client.base_url.join("/schedule"),
                 content=long,
                 headers=headers,
                 timeout=60,
             )
-            for _ in range(2)
-        ]
         give_up = time.monotonic() + 20
         while 'airsched_queue_length{lane="thread"} 1.0' not in client.get("/metrics").text:
             assert time.monotonic() < give_up, "the long solves do not fill the queue"
@@ -121,8 +118,6 @@ def _refusing(console: Console) -> None:
         for _ in range(TURNS):
             answering += _loop_seconds(client, pid, small, 200)
             refusing += _loop_seconds(client, pid, waiting, 503)
-        for task in occupied:
-            task.cancel()
     console.print(
         f"processor time of the event loop per request: answering matching pursuit 20/6 "
         f"{answering * 1e6 / TURNS:.0f} µs, refusing {refusing * 1e6 / TURNS:.0f} µs, "

@@ -89,7 +89,3 @@ def _weigh(files: dict[str, int], response: Response) -> None:
 def _middle(times: list[float]) -> str:
     tenths = statistics.quantiles(times, n=10)
     return f"{statistics.median(times):.1f} ({tenths[-1]:.1f})"
-
-
-if __name__ == "__main__":
-    main()

@@ -43,7 +43,6 @@ def main() -> None:
     )
     cases = [(size, encoding) for size in SIZES for encoding in ENCODINGS]
     with running_server() as client:
-        port = client.base_url.port or 80
         for (antennas, devices), (name, media_type, packed) in track(
             cases, "routes", transient=True
         ):
@@ -55,7 +54,7 @@ def main() -> None:
             rates: dict[str, list[float]] = {path: [] for path in paths}
             for _ in range(ROUNDS):
                 for path in paths:
-                    outcome = load.post(port, path, body, media_type)
+                    outcome = load.post(client.base_url, path, body, media_type)
                     rates[path].append(outcome.requests_per_second)
             rate, echo_rate, plain_rate = (median(rates[path]) for path in paths)
             solve, outside, echo = _alone(client, body, headers, paths[1])
@@ -78,13 +77,12 @@ def profile() -> None:
     """List where the time of a request at 20 / 6 goes, in the thread of the event loop."""
     console = Console(width=120)
     with running_server() as client:
-        port = client.base_url.port or 80
         for name, media_type in (("JSON", JSON), ("MessagePack", MSGPACK)):
             body = schedule_body(6, 20, media_type)
             headers = {"Content-Type": media_type, "Accept": media_type}
             size = len(client.post("/schedule", content=body, headers=headers).content)
             schedule, echo = (
-                _microseconds(client, port, path, body, media_type)
+                _microseconds(client, path, body, media_type)
                 for path in ("/schedule", f"/echo?size={size}")
             )
             table = Table(
@@ -99,14 +97,13 @@ def profile() -> None:
 
 
 def _microseconds(
-    client: httpx.Client, port: int, path: str, body: bytes, media_type: str
+    client: httpx.Client, path: str, body: bytes, media_type: str
 ) -> dict[str, float]:
     """Return the microseconds of a request by stage."""
     client.post("/profile")
-    outcome = load.post(port, path, body, media_type, seconds=PROFILE_SECONDS)
+    outcome = load.post(client.base_url, path, body, media_type, seconds=PROFILE_SECONDS)
     stages = client.get("/profile").json()
-    requests = outcome.requests_per_second * PROFILE_SECONDS
-    return {stage: seconds / requests * 1e6 for stage, seconds in stages.items()}
+    return {stage: seconds / outcome.requests * 1e6 for stage, seconds in stages.items()}
 
 
 def _alone(

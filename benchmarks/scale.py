@@ -6,6 +6,7 @@ those that :mod:`app.scheduling.kernels.dual.search` lists; these channels are o
 
 from dataclasses import replace
 from statistics import mean
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -14,40 +15,40 @@ from rich.table import Table
 
 from airsched_client.federated.statistics import mean_difference, mean_of
 from app.scheduling import Problem
-from benchmarks.versions import Make, Solved, ratio, solvers
+from benchmarks.versions import ratio, solve_in_turns, solvers
 from lab.checkouts import BEFORE, NOW
-from lab.problems import iid_problems, network_problems
+from lab.problems import ChannelModel, problems_of
 
 SEED = 30510
 TURNS = 3
 MANY_STARTS = {"starts": 100}
 
-CASES: list[tuple[Make, int, int, float, int]] = [
-    (iid_problems, 6, 20, -4.0, 50),
-    (iid_problems, 6, 20, -1.0, 50),
-    (network_problems, 6, 20, 11.0, 50),
-    (iid_problems, 6, 40, 0.0, 50),
-    (iid_problems, 6, 60, -4.0, 50),
-    (iid_problems, 6, 60, 0.0, 50),
-    (network_problems, 6, 60, 11.0, 50),
-    (iid_problems, 6, 100, 4.0, 40),
-    (iid_problems, 16, 100, -3.0, 40),
-    (network_problems, 16, 100, 8.0, 100),
-    (iid_problems, 16, 125, 0.0, 16),
-    (iid_problems, 16, 126, 0.0, 16),
-    (iid_problems, 16, 200, -3.0, 16),
-    (iid_problems, 16, 312, 0.0, 8),
-    (iid_problems, 16, 313, 0.0, 8),
-    (iid_problems, 32, 400, 0.0, 8),
-    (iid_problems, 64, 1000, 0.0, 6),
-    (iid_problems, 64, 1000, -3.0, 6),
-    (network_problems, 64, 1000, 5.0, 8),
+CASES: list[tuple[ChannelModel, int, int, float, int]] = [
+    ("iid", 6, 20, -4.0, 50),
+    ("iid", 6, 20, -1.0, 50),
+    ("network", 6, 20, 11.0, 50),
+    ("iid", 6, 40, 0.0, 50),
+    ("iid", 6, 60, -4.0, 50),
+    ("iid", 6, 60, 0.0, 50),
+    ("network", 6, 60, 11.0, 50),
+    ("iid", 6, 100, 4.0, 40),
+    ("iid", 16, 100, -3.0, 40),
+    ("network", 16, 100, 8.0, 100),
+    ("iid", 16, 125, 0.0, 16),
+    ("iid", 16, 126, 0.0, 16),
+    ("iid", 16, 200, -3.0, 16),
+    ("iid", 16, 312, 0.0, 8),
+    ("iid", 16, 313, 0.0, 8),
+    ("iid", 32, 400, 0.0, 8),
+    ("iid", 64, 1000, 0.0, 6),
+    ("iid", 64, 1000, -3.0, 6),
+    ("network", 64, 1000, 5.0, 8),
 ]
-"""The kind of channels, N, K, γ in decibels, and how many channels."""
+"""Channels, N, K, γ in decibels, and how many channels."""
 
-WITH_PRIORITIES: list[tuple[Make, int, int, float, int]] = [
-    (iid_problems, 6, 60, 0.0, 40),
-    (iid_problems, 16, 100, -3.0, 20),
+WITH_PRIORITIES: list[tuple[ChannelModel, int, int, float, int]] = [
+    ("iid", 6, 60, 0.0, 40),
+    ("iid", 16, 100, -3.0, 20),
 ]
 """The same with priorities between 0.5 and 3."""
 
@@ -68,46 +69,43 @@ def compare(revision: str) -> None:
     )
     cases = [(*case, False) for case in CASES] + [(*case, True) for case in WITH_PRIORITIES]
     with solvers(revision) as ask:
-        for make, antennas, devices, gamma_db, count, prioritised in track(
+        for model, antennas, devices, gamma_db, count, prioritised in track(
             cases, "versions", transient=True
         ):
-            problems = make(count, antennas, devices, gamma_db, SEED)
+            problems = problems_of(model, count, antennas, devices, gamma_db, SEED)
             if prioritised:
                 rng = np.random.default_rng(SEED)
                 problems = [
                     replace(each, priorities=rng.uniform(0.5, 3.0, devices)) for each in problems
                 ]
-            for solve in ask.values():
-                # Loads the kernels.
-                solve("dual_pursuit", problems[:1])
-            times: dict[str, list[float]] = {name: [] for name in ask}
-            worth: dict[str, list[float]] = {}
-            for _ in range(TURNS):
-                for name, solve in ask.items():
-                    solved = solve("dual_pursuit", problems)
-                    times[name].append(mean(seconds for seconds, _ in solved))
-                    worth[name] = _worth(problems, solved)
+            seconds, schedules = solve_in_turns(ask, "dual_pursuit", problems, TURNS)
+            worth = {name: _worth(problems, of) for name, of in schedules.items()}
             many = {
-                name: _worth(problems, solve("dual_pursuit", problems, parameters=MANY_STARTS))
+                name: _worth(problems, [schedule for _, schedule in solved])
                 for name, solve in ask.items()
+                for solved in [solve("dual_pursuit", problems, parameters=MANY_STARTS)]
             }
             table.add_row(
-                make.__name__.removesuffix("_problems") + (", priorities" if prioritised else ""),
+                model + (", priorities" if prioritised else ""),
                 f"{devices} / {antennas}",
                 f"{gamma_db:g}",
                 *(f"{mean(worth[name]):.2f}" for name in (BEFORE, NOW)),
                 mean_difference(worth[NOW], worth[BEFORE]).text(2, sign=True),
                 *(_percent(worth[NOW], many[name]) for name in (BEFORE, NOW)),
-                ratio(times[NOW], times[BEFORE]),
+                ratio(seconds[NOW], seconds[BEFORE]),
             )
     Console(width=140).print(table)
 
 
-def _worth(problems: list[Problem], solved: list[Solved]) -> list[float]:
+def _worth(problems: list[Problem], schedules: list[dict[str, Any]]) -> list[float]:
     """Return the number of devices that are served, or the sum of their priorities."""
     return [
-        float(np.sum((np.ones(each.devices) if each.priorities is None else each.priorities)[own]))
-        for each, own in zip(problems, (schedule["active"] for _, schedule in solved), strict=True)
+        float(
+            schedule["active"].size
+            if each.priorities is None
+            else each.priorities[schedule["active"]].sum()
+        )
+        for each, schedule in zip(problems, schedules, strict=True)
     ]
 
 

@@ -1,9 +1,10 @@
-"""The service with three routes added, for the benchmarks to start.
+"""The service with routes added that only benchmarks use.
 
-``POST /echo`` reads the body and answers ``?size=`` bytes: what a FastAPI route costs that does
-nothing; ``POST /plain-echo`` is the same without FastAPI's machinery, as a Starlette route.
-``POST /loop-limit?seconds=`` moves the border between inline and thread; ``GET /pid`` tells the
-process. ``POST /profile`` begins to sample where the time goes, ``GET /profile`` ends and tells.
+- ``POST /echo`` reads the body and answers ``?size=`` bytes: the cost of a FastAPI route that does
+  nothing; ``POST /plain-echo`` is the same as a Starlette route, without FastAPI's machinery.
+- ``POST /loop-limit?seconds=`` sets the longest estimate that still runs on the event loop.
+- ``GET /pid`` returns the id of the process.
+- ``POST /profile`` begins to sample where the time goes; ``GET /profile`` ends it and answers.
 """
 
 import argparse

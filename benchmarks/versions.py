@@ -1,7 +1,8 @@
 """An earlier version beside this one in one run: requests, solves, and whether schedules are equal.
 
-Both get the same requests or problems in turns. Times are those of the processor: they count what a
-process takes in the kernel, and not what it waits, so that other work on the machine disturbs less.
+Both get the same requests or problems in turns. Times are processor times: they count what a
+process takes in the kernel, and not what it waits, so that other work on the machine disturbs them
+less.
 """
 
 import os
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -23,12 +24,12 @@ from rich.console import Console
 from rich.progress import Progress, track
 from rich.table import Table
 
-from airsched_client.federated.statistics import mean_of
+from airsched_client.federated.statistics import mean_difference, mean_of
 from app.scheduling import AnyProblem, Problem, Scheduler, schedulers_of
 from benchmarks import load, solver_worker
 from benchmarks.service import JSON, MSGPACK, schedule_body
 from lab.checkouts import BEFORE, NOW, checkouts
-from lab.problems import iid_problems, network_problems, random_irs_problem, random_problem
+from lab.problems import ChannelModel, problems_of, random_irs_problem, random_problem
 from lab.service import Running, running_command
 
 REQUESTS = [
@@ -39,17 +40,15 @@ REQUESTS = [
 ]
 REQUEST_TURNS, REQUEST_SECONDS = 10, 2.0
 
-Make = Callable[[int, int, int, float, int], list[Problem]]
-
 # algorithm, channels, antennas, devices, γ in dB, number of problems
-SOLVES: list[tuple[str, Make, int, int, float, int]] = [
-    ("matching_pursuit", iid_problems, 6, 20, 0, 200),
-    ("matching_pursuit", iid_problems, 16, 100, 0, 40),
-    ("matching_pursuit", iid_problems, 64, 1000, 3, 2),
-    *(("dual_pursuit", iid_problems, 6, 20, gamma_db, 100) for gamma_db in (-4.0, -1.0, 2.0)),
-    *(("dual_pursuit", iid_problems, 16, 100, gamma_db, 40) for gamma_db in (-4.0, -1.0, 2.0, 5.0)),
-    *(("dual_pursuit", network_problems, 16, 100, gamma_db, 40) for gamma_db in (0.0, 10.0, 20.0)),
-    ("dual_pursuit", iid_problems, 64, 1000, 3, 2),
+SOLVES: list[tuple[str, ChannelModel, int, int, float, int]] = [
+    ("matching_pursuit", "iid", 6, 20, 0, 200),
+    ("matching_pursuit", "iid", 16, 100, 0, 40),
+    ("matching_pursuit", "iid", 64, 1000, 3, 2),
+    *(("dual_pursuit", "iid", 6, 20, gamma_db, 100) for gamma_db in (-4.0, -1.0, 2.0)),
+    *(("dual_pursuit", "iid", 16, 100, gamma_db, 40) for gamma_db in (-4.0, -1.0, 2.0, 5.0)),
+    *(("dual_pursuit", "network", 16, 100, gamma_db, 40) for gamma_db in (0.0, 10.0, 20.0)),
+    ("dual_pursuit", "iid", 64, 1000, 3, 2),
 ]
 SOLVE_TURNS, SEED = 6, 20
 
@@ -67,8 +66,8 @@ Ask = Callable[..., list[Solved]]
 
 
 @contextmanager
-def services(revision: str | None) -> Iterator[dict[str, Running]]:
-    """Run both versions as an operator starts them, or only this one."""
+def services(revision: str) -> Iterator[dict[str, Running]]:
+    """Run both versions as an operator starts them."""
     with checkouts(revision) as folders, ExitStack() as stack:
         yield {
             version: stack.enter_context(running_command(folder=folder, log_level="warning"))
@@ -130,16 +129,16 @@ def compare_requests(revision: str) -> None:
         title=f"processor time per request, {REQUEST_TURNS} turns of {REQUEST_SECONDS:g} s",
     )
     with services(revision) as running:
-        spent: dict[tuple[int, str], list[float]] = {}
-        cases = list(enumerate(REQUESTS))
-        turns = [(*c, version) for _ in range(REQUEST_TURNS) for c in cases for version in running]
-        for index, case, version in track(turns, "versions", transient=True):
-            process, address = running[version]
-            spent.setdefault((index, version), []).append(
-                _request_microseconds(process.pid, int(address.rsplit(":", 1)[1]), *case)
-            )
-    for index, (algorithm, antennas, devices, media_type) in cases:
-        before, now = spent[index, BEFORE], spent[index, NOW]
+        spent: dict[tuple[Any, ...], list[float]] = {}
+        turns = [
+            (c, version) for _ in range(REQUEST_TURNS) for c in REQUESTS for version in running
+        ]
+        for case, version in track(turns, "versions", transient=True):
+            taken = _request_microseconds(running[version], *case)
+            spent.setdefault((*case, version), []).append(taken)
+    for case in REQUESTS:
+        algorithm, antennas, devices, media_type = case
+        before, now = spent[*case, BEFORE], spent[*case, NOW]
         table.add_row(
             algorithm,
             f"{devices} / {antennas}",
@@ -152,12 +151,12 @@ def compare_requests(revision: str) -> None:
 
 
 def _request_microseconds(
-    pid: int, port: int, algorithm: str, antennas: int, devices: int, media_type: str
+    running: Running, algorithm: str, antennas: int, devices: int, media_type: str
 ) -> float:
     body = schedule_body(antennas, devices, media_type, algorithm=algorithm)
-    process = psutil.Process(pid)
+    process = psutil.Process(running[0].pid)
     before = process.cpu_times()
-    outcome = load.post(port, "/schedule", body, media_type, seconds=REQUEST_SECONDS)
+    outcome = load.post(running[1], "/schedule", body, media_type, seconds=REQUEST_SECONDS)
     after = process.cpu_times()
     seconds = float(after.user + after.system - before.user - before.system)
     return seconds / outcome.requests * 1e6
@@ -177,28 +176,42 @@ def compare_solves(revision: str) -> None:
         title=f"processor time of a solve, {SOLVE_TURNS} turns",
     )
     with solvers(revision) as ask:
-        for algorithm, make, antennas, devices, gamma_db, count in track(
+        for algorithm, model, antennas, devices, gamma_db, count in track(
             SOLVES, "versions", transient=True
         ):
-            problems = make(count, antennas, devices, gamma_db, SEED)
-            times: dict[str, list[float]] = {name: [] for name in ask}
-            sizes: dict[str, np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
-            for _ in range(SOLVE_TURNS):
-                for name, solve in ask.items():
-                    solved = solve(algorithm, problems)
-                    times[name].append(1e3 * mean(seconds for seconds, _ in solved))
-                    sizes[name] = np.array([schedule["active"].size for _, schedule in solved])
-            gained = sizes[NOW] - sizes[BEFORE]
+            problems = problems_of(model, count, antennas, devices, gamma_db, SEED)
+            seconds, schedules = solve_in_turns(ask, algorithm, problems, SOLVE_TURNS)
+            sizes = {name: [each["active"].size for each in of] for name, of in schedules.items()}
             table.add_row(
                 algorithm,
-                make.__name__.removesuffix("_problems"),
+                model,
                 f"{devices} / {antennas}",
                 f"{gamma_db:g}",
-                *(f"{mean(times[name]):.3g}, {sizes[name].mean():.2f}" for name in (BEFORE, NOW)),
-                ratio(times[BEFORE], times[NOW]),
-                mean_of(gained).text(sign=True),
+                *(
+                    f"{1e3 * mean(seconds[name]):.3g}, {mean(sizes[name]):.2f}"
+                    for name in (BEFORE, NOW)
+                ),
+                ratio(seconds[BEFORE], seconds[NOW]),
+                mean_difference(sizes[NOW], sizes[BEFORE]).text(sign=True),
             )
     Console(width=130).print(table)
+
+
+def solve_in_turns(
+    ask: Mapping[str, Ask], algorithm: str, problems: Sequence[AnyProblem], turns: int
+) -> tuple[dict[str, list[float]], dict[str, list[dict[str, Any]]]]:
+    """Return by version the mean seconds of a solve in every turn, and the schedules."""
+    for solve in ask.values():
+        # Loads the kernels.
+        solve(algorithm, problems[:1])
+    seconds: dict[str, list[float]] = {name: [] for name in ask}
+    schedules: dict[str, list[dict[str, Any]]] = {}
+    for _ in range(turns):
+        for name, solve in ask.items():
+            solved = solve(algorithm, problems)
+            seconds[name].append(mean(taken for taken, _ in solved))
+            schedules[name] = [schedule for _, schedule in solved]
+    return seconds, schedules
 
 
 def ratio(ones: Sequence[float], others: Sequence[float]) -> str:
@@ -209,8 +222,8 @@ def ratio(ones: Sequence[float], others: Sequence[float]) -> str:
 def compare_schedules(revision: str) -> None:
     """Print for how many random problems both versions give the same schedule, bit for bit.
 
-    Problems go through all choices of an algorithm's parameters, with and without polishing and
-    mmse; half of those for algorithms that take priorities have them.
+    Problems go through all variants of an algorithm's parameters, with and without polishing and
+    MMSE; where an algorithm takes priorities, half of its problems have them.
     """
     table = Table(
         "algorithm",

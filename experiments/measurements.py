@@ -5,24 +5,21 @@ Every argument must be given, and every parameter of the algorithm: the cache is
 
 import time
 from dataclasses import fields
-from typing import Any, Literal
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from app.scheduling import SCHEDULERS, Parameters, Problem, solve
+from app.scheduling import SCHEDULERS, Parameters, solve
 from app.scheduling.stopping import flag_after
 from app.warmup import SMALL
-from lab.problems import iid_problems, network_problems, umi_problems
-
-Model = Literal["iid", "network", "umi"]
-_PROBLEMS = {"iid": iid_problems, "network": network_problems, "umi": umi_problems}
+from lab.problems import ChannelModel, problems_of
 
 PROOF_SECONDS = 300.0
 """How long a proof may take; at K = 20 and N = 6 they take a second or two at most."""
 
 
 def count_active(
-    model: Model,
+    model: ChannelModel,
     algorithm: str,
     parameters: dict[str, Any],
     gamma_db: float,
@@ -35,12 +32,12 @@ def count_active(
     made = _complete(algorithm, parameters)
     return [
         int(solve(problem, algorithm, made).active.size)
-        for problem in _problems(model, count, antennas, devices, gamma_db, seed)
+        for problem in problems_of(model, count, antennas, devices, gamma_db, seed)
     ]
 
 
 def count_proven(
-    model: Model,
+    model: ChannelModel,
     algorithm: str,
     parameters: dict[str, Any],
     gamma_db: float,
@@ -55,7 +52,7 @@ def count_proven(
     """
     made = _complete(algorithm, parameters)
     found = []
-    for problem in _problems(model, count, antennas, devices, gamma_db, seed):
+    for problem in problems_of(model, count, antennas, devices, gamma_db, seed):
         with flag_after(PROOF_SECONDS) as stop:
             schedule = solve(problem, algorithm, made, stop, bound=True)
         assert schedule.upper_bound is not None
@@ -64,7 +61,7 @@ def count_proven(
 
 
 def time_schedules(
-    model: Model,
+    model: ChannelModel,
     algorithm: str,
     parameters: dict[str, Any],
     gamma_db: float,
@@ -78,7 +75,7 @@ def time_schedules(
     Only the process's own time counts, not what else runs on the machine.
     """
     made = _complete(algorithm, parameters)
-    given = _problems(model, count, antennas, devices, gamma_db, seed)
+    given = problems_of(model, count, antennas, devices, gamma_db, seed)
     # Load whatever the first use loads.
     solve(SMALL, algorithm, made)
     seconds = []
@@ -88,12 +85,6 @@ def time_schedules(
             solve(problem, algorithm, made)
             seconds.append(time.process_time() - started)
     return seconds
-
-
-def _problems(
-    model: Model, count: int, antennas: int, devices: int, gamma_db: float, seed: int
-) -> list[Problem]:
-    return _PROBLEMS[model](count, antennas, devices, gamma_db, seed)
 
 
 def _complete(algorithm: str, parameters: dict[str, Any]) -> Parameters:

@@ -5,10 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from experiments.figure import Measured, Pair, Scale
-from experiments.measurements import Model, count_active, count_proven, time_schedules
+from experiments.measurements import count_active, count_proven, time_schedules
 from experiments.runner import Runner
 from experiments.series import OPTIMAL, Series
 from experiments.summary import curves, mean, median, paired
+from lab.problems import ChannelModel
 
 Call = dict[str, Any]
 Points = Mapping[tuple[Series, float], Call]
@@ -30,7 +31,7 @@ def count_of(counts: Counts, scale: Scale, series: Series) -> int:
 
 def call(
     series: Series,
-    model: Model,
+    model: ChannelModel,
     gamma_db: float,
     count: int,
     *,

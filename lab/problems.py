@@ -1,7 +1,8 @@
 """Problems: the settings of the paper, one with a surface, and random ones that vary everything."""
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from airsched_client.federated.partition import (
 )
 from airsched_client.federated.traces import Trace
 from app.scheduling import IrsProblem, Problem
-from app.scheduling.types import RealArray
+from app.scheduling.types import ComplexArray, RealArray
 from app.scheduling.wideband.problem import Criterion, WidebandProblem
 from lab.channels import BESIDE_SERVER, iid_band, iid_channels, irs_channels
 
@@ -38,14 +39,23 @@ def network_problems(
 
     Each has its own places, fading and data sizes; weights have mean one.
     """
-    problems = []
+    parameters = NetworkParameters(devices=devices, antennas=antennas)
+    gamma = 10 ** (gamma_db / 10)
+    return [
+        Problem(channels, weights, gamma)
+        for channels, weights in _network_rounds(count, parameters, seed)
+    ]
+
+
+def _network_rounds(
+    count: int, parameters: NetworkParameters, seed: int
+) -> Iterator[tuple[ComplexArray, RealArray]]:
+    """Yield the channels and weights of independent rounds."""
     for index in range(count):
         rng = np.random.default_rng([seed, index])
-        parameters = NetworkParameters(devices=devices, antennas=antennas)
         channels = Network(parameters, rng).fade(rng).direct
-        weights = aggregation_weights(data_sizes(50_000, devices, PartitionParameters(), rng))
-        problems.append(Problem(channels, weights, 10 ** (gamma_db / 10)))
-    return problems
+        sizes = data_sizes(50_000, parameters.devices, PartitionParameters(), rng)
+        yield channels, aggregation_weights(sizes)
 
 
 def umi_problems(
@@ -64,6 +74,21 @@ def umi_problems(
     numbers = np.arange(count) * len(trace) // count
     gamma = 10 ** (gamma_db / 10)
     return [Problem(trace.at(n).direct, np.ones(devices), gamma) for n in numbers.tolist()]
+
+
+ChannelModel = Literal["iid", "network", "umi"]
+_BY_MODEL: dict[ChannelModel, Callable[[int, int, int, float, int], list[Problem]]] = {
+    "iid": iid_problems,
+    "network": network_problems,
+    "umi": umi_problems,
+}
+
+
+def problems_of(
+    model: ChannelModel, count: int, antennas: int, devices: int, gamma_db: float, seed: int = 0
+) -> list[Problem]:
+    """Return ``count`` problems with the channels of a model, the same every time."""
+    return _BY_MODEL[model](count, antennas, devices, gamma_db, seed)
 
 
 def irs_problems(
@@ -151,17 +176,14 @@ def network_band_problems(
     criterion: Criterion = "mean",
 ) -> list[WidebandProblem]:
     """Return ``count`` bands of the paper's network, the same every time; weights of mean one."""
-    problems = []
-    for index in range(count):
-        rng = np.random.default_rng([seed, index])
-        parameters = NetworkParameters(
-            devices=devices, antennas=antennas, subcarriers=subcarriers, taps=taps
-        )
-        channels = Network(parameters, rng).fade(rng).direct
-        weights = aggregation_weights(data_sizes(50_000, devices, PartitionParameters(), rng))
-        gamma = 10 ** (gamma_db / 10)
-        problems.append(WidebandProblem(channels, weights, gamma, criterion=criterion))
-    return problems
+    parameters = NetworkParameters(
+        devices=devices, antennas=antennas, subcarriers=subcarriers, taps=taps
+    )
+    gamma = 10 ** (gamma_db / 10)
+    return [
+        WidebandProblem(channels, weights, gamma, criterion=criterion)
+        for channels, weights in _network_rounds(count, parameters, seed)
+    ]
 
 
 def random_problem(

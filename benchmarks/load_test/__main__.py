@@ -13,7 +13,6 @@ import argparse
 import os
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +23,14 @@ import psutil
 from benchmarks import load
 from benchmarks.generator import Outcome, arrivals
 from benchmarks.load_test.cases import CASES, Case
-from benchmarks.load_test.report import draw, percentiles, table
+from benchmarks.load_test.report import Capacity, Measured, draw, percentiles, table
 from lab.service import running_command
 
 CAPACITY_SECONDS = 2.0
 CAPACITY_CONNECTIONS = 32
 CONNECTIONS = 128
 SHORTEST_SECONDS = 3.0
-"""How long a run takes at least."""
+"""Least length of a run."""
 POINTS = sum(len(case.shares) for case in CASES)
 BUSY = 0.05
 """If others use more of the machine than this share, nothing committed is overwritten."""
@@ -42,14 +41,6 @@ LONG_QUEUES: dict[str, Any] = {
     "max_concurrency": 10_000,
     "client_share": 1.0,
 }
-
-
-@dataclass(frozen=True)
-class Capacity:
-    """What one core serves at most: schedules per second, and per second of processor time."""
-
-    rate: float
-    core_rate: float
 
 
 def main() -> None:
@@ -63,7 +54,7 @@ def main() -> None:
         sys.exit(_busy(idle))
     print(f"{POINTS} points, about 15 minutes", flush=True)
     watch = _Watch()
-    measured: dict[Case, tuple[Capacity, list[Outcome]]] = {}
+    measured: Measured = {}
     with running_command(cores={cores[0]}, solver_workers=1, **LONG_QUEUES) as (process, address):
         for case in CASES:
             done = sum(len(outcomes) for _, outcomes in measured.values())
@@ -101,13 +92,13 @@ def _measure(
     case: Case, service: int, address: str, cores: set[int], done: int
 ) -> tuple[Capacity, list[Outcome]]:
     """Measure capacity, then latency at each share of it, and say so line by line."""
-    body, port = case.body(), httpx.URL(address).port or 80
+    body = case.body()
     headers = {"Content-Type": case.media_type}
-    # Once, so that the solver process is there.
+    # The first request starts the solver process.
     httpx.post(f"{address}/schedule", content=body, headers=headers, timeout=60)
     used = _processor_seconds(service)
     seen = load.post(
-        port,
+        address,
         "/schedule",
         body,
         case.media_type,
@@ -116,18 +107,19 @@ def _measure(
         cores=cores,
     )
     used = _processor_seconds(service) - used
-    rate, capacity = (
-        seen.requests_per_second,
-        Capacity(seen.requests_per_second, seen.requests / used),
-    )
+    capacity = Capacity(seen.requests_per_second, seen.requests / used)
     name = f"{case.problem} {case.encoding}"
-    print(f"{name}: {rate:.0f} per second, {capacity.core_rate:.0f} per core second", flush=True)
+    print(
+        f"{name}: {capacity.rate:.0f} per second, {capacity.core_rate:.0f} per core second",
+        flush=True,
+    )
     outcomes = []
     content = load.request("/schedule", body, case.media_type)
     for seed, share in enumerate(case.shares):
-        seconds = _seconds_for(share * rate)
-        due = arrivals(np.random.default_rng(seed), share * rate, seconds)
-        outcome = load.offer(port, content, due, seconds, connections=CONNECTIONS, cores=cores)
+        rate = share * capacity.rate
+        seconds = _seconds_for(rate)
+        due = arrivals(np.random.default_rng(seed), rate, seconds)
+        outcome = load.offer(address, content, due, seconds, connections=CONNECTIONS, cores=cores)
         outcomes.append(outcome)
         found = percentiles(outcome.latencies["200"])
         shown = " ".join("–" if p is None else f"{1e3 * p:.3g}" for p in found)
@@ -151,12 +143,12 @@ def _processor_seconds(process: int) -> float:
     """Return what a process and those that it started have used so far."""
     root = psutil.Process(process)
     times = [item.cpu_times() for item in (root, *root.children(recursive=True))]
-    # With that of processes that have ended.
+    # The first four fields: user and system, its own and those of children that have ended.
     return float(sum(sum(item[:4]) for item in times))
 
 
 class _Watch:
-    """Finds how much of the machine others use, from when it is made."""
+    """Measures how much of the machine others use, from the moment it is created."""
 
     def __init__(self) -> None:
         self._started, self._busy = time.perf_counter(), self._machine()

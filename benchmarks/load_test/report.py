@@ -1,9 +1,9 @@
 """The load test's table and picture."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
@@ -11,15 +11,22 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from benchmarks.generator import Outcome
 from benchmarks.load_test.cases import CASES, PROBLEMS, Case
 
-if TYPE_CHECKING:
-    from benchmarks.load_test.__main__ import Capacity
-
+PERCENTILES = (50.0, 99.0, 99.9)
+LEVELS = [f"{share:g} %" for share in PERCENTILES]
 COLORS = ("tab:green", "tab:orange", "tab:red")
 """One per percentile."""
 
-Measured = Mapping[Case, tuple["Capacity", list[Outcome]]]
-PERCENTILES = (50.0, 99.0, 99.9)
-LEVELS = [f"{share:g} %" for share in PERCENTILES]
+
+@dataclass(frozen=True)
+class Capacity:
+    """What one core serves at most: schedules per second, and per second of processor time."""
+
+    rate: float
+    core_rate: float
+
+
+Measured = dict[Case, tuple[Capacity, list[Outcome]]]
+"""By case, its capacity and the outcome at each share of it."""
 
 
 def percentiles(latencies: Sequence[float]) -> list[float | None]:

@@ -60,7 +60,7 @@ class Call(Generic[Result]):
             raise error_from(response)
         try:
             found = self.read(load(response.content, response.headers.get("content-type", "")))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else error
             message = f"{response.url} did not answer as airsched does: {reason}"
             unexpected = UnexpectedAnswerError(message)
@@ -76,7 +76,7 @@ def schedule(
     """Ask for one round."""
     shapes = Shapes(layout)
     matrix = shapes.complex("channels", channels, "antennas", "devices")
-    body = {"channels": matrix, **_fields(shapes, _SCHEDULE_OPTIONS, options)}
+    body = {"channels": matrix, **_fields(shapes, ScheduleOptions, options)}
     return _post(encoding, "/schedule", body, Schedule.from_answer)
 
 
@@ -94,7 +94,7 @@ def schedule_irs(
         "direct": shapes.complex("direct", direct, "antennas", "devices"),
         "irs_to_server": shapes.complex("irs_to_server", irs_to_server, "antennas", "elements"),
         "devices_to_irs": shapes.complex("devices_to_irs", devices_to_irs, "elements", "devices"),
-        **_fields(shapes, _IRS_OPTIONS, options),
+        **_fields(shapes, IrsOptions, options),
     }
     return _post(encoding, "/schedule/irs", body, IrsSchedule.from_answer)
 
@@ -113,7 +113,7 @@ def schedule_batch(
     """Ask for many rounds at once, in as many requests as the service's limits take."""
     shapes = Shapes(layout)
     matrices = shapes.complex("channels", channels, "rounds", "antennas", "devices")
-    fields = _fields(shapes, _SCHEDULE_OPTIONS, options)
+    fields = _fields(shapes, ScheduleOptions, options)
     if batch_size is None:
         batch_size = max(1, min(MAX_BATCH, MAX_BATCH_DEVICES // matrices.shape[2]))
     if batch_size < 1:
@@ -136,10 +136,8 @@ def schedule_wideband(
     """Ask for one round over a band."""
     shapes = Shapes(layout)
     band = shapes.complex("channels", channels, "subcarriers", "antennas", "devices")
-    others = {name: value for name, value in options.items() if name != "warm_start"}
-    body = {"channels": band, **_fields(shapes, _WIDEBAND_OPTIONS, others)}
-    if (start := options.get("warm_start")) is not None:
-        body["warm_start"] = shapes.complex("warm_start", start, "subcarriers", "antennas")
+    fields = _fields(shapes, WidebandOptions, options, warm_start=("subcarriers", "antennas"))
+    body = {"channels": band, **fields}
     return _post(encoding, "/schedule/wideband", body, WidebandSchedule.from_answer)
 
 
@@ -149,7 +147,7 @@ def frontier(
     """Ask for one round at every tolerance."""
     shapes = Shapes(layout)
     matrix = shapes.complex("channels", channels, "antennas", "devices")
-    body = {"channels": matrix, **_fields(shapes, _FRONTIER_OPTIONS, options)}
+    body = {"channels": matrix, **_fields(shapes, FrontierOptions, options)}
     weights = body.get("weights", np.ones(matrix.shape[1]))
     return _post(
         encoding,
@@ -209,39 +207,42 @@ def _server_timing(response: httpx.Response) -> dict[str, float]:
     return found
 
 
-_SCHEDULE_OPTIONS: frozenset[str] = ScheduleOptions.__optional_keys__
-_IRS_OPTIONS: frozenset[str] = IrsOptions.__optional_keys__
-_WIDEBAND_OPTIONS: frozenset[str] = WidebandOptions.__optional_keys__
-_FRONTIER_OPTIONS: frozenset[str] = FrontierOptions.__optional_keys__
-
-_VECTORS: dict[str, tuple[Callable[..., Any], str]] = {
-    "weights": (Shapes.real, "devices"),
-    "priorities": (Shapes.real, "devices"),
-    "device_ids": (Shapes.names, "devices"),
-    "warm_start": (Shapes.complex, "antennas"),
-    "initial_phases": (Shapes.complex, "elements"),
+_ARRAYS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
+    "weights": (Shapes.real, ("devices",)),
+    "priorities": (Shapes.real, ("devices",)),
+    "power": (Shapes.real, ("devices",)),
+    "csi_error": (Shapes.real, ("devices",)),
+    "device_ids": (Shapes.names, ("devices",)),
+    "warm_start": (Shapes.complex, ("antennas",)),
+    "initial_phases": (Shapes.complex, ("elements",)),
+    "noise_covariance": (Shapes.complex, ("antennas", "antennas")),
 }
+_ONE_FOR_ALL = ("power", "csi_error")
+"""Options that may be one number for all devices."""
 
 
-def _fields(shapes: Shapes, known: frozenset[str], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that are given, arrays converted and held against the others."""
+def _fields(
+    shapes: Shapes, kind: type[Any], options: Mapping[str, Any], **axes: tuple[str, ...]
+) -> dict[str, Any]:
+    """Return the options that are given, arrays converted and held against the others.
+
+    Parameters
+    ----------
+    kind
+        The TypedDict of the options.
+    axes
+        Of arrays that have others than in :data:`_ARRAYS`.
+    """
+    known = kind.__optional_keys__
     if unknown := options.keys() - known:
         name = min(unknown)
         near = get_close_matches(name, known, 1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise TypeError(f"there is no option {name!r}{hint}")
     given = {name: value for name, value in options.items() if value is not None}
-    for name, (convert, axis) in _VECTORS.items():
-        if name in given:
-            given[name] = convert(shapes, name, given[name], axis)
-    for name in ("csi_error", "power"):
-        if np.ndim(given.get(name, 0)) > 0:
-            given[name] = shapes.real(name, given[name], "devices")
-    if "noise_covariance" in given:
-        covariance = given["noise_covariance"]
-        given["noise_covariance"] = shapes.complex(
-            "noise_covariance", covariance, "antennas", "antennas"
-        )
+    for name, (convert, usual) in _ARRAYS.items():
+        if name in given and not (name in _ONE_FOR_ALL and np.ndim(given[name]) == 0):
+            given[name] = convert(shapes, name, given[name], *axes.get(name, usual))
     for name in ("excluded", "required", "previous"):
         if name in given:
             # NumPy's integers, such as those of ``Schedule.active``, are not JSON's.

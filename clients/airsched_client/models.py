@@ -77,7 +77,7 @@ class IrsSchedule(Schedule):
     Parameters
     ----------
     phases
-        (M,) complex of unit modulus, the reflection of every element.
+        (M,) complex of unit modulus, the reflection of every element; all 0 with ``no_irs``.
     """
 
     phases: NDArray[np.complex128]
@@ -97,8 +97,11 @@ class WidebandSchedule:
         What the criterion compares with the tolerable error: their mean, or the largest.
     transmit_scalars
         (F, K) complex, zero for inactive devices.
-    feasible, active, active_ids, gamma, algorithm, iterations, stopped, upper_bound, optimal
-        As in :class:`Schedule`; so are all the others.
+    nominal_error
+        The same as ``computation_error`` if the channel estimates are right. None unless
+        ``csi_error`` was given.
+
+    All others are as in :class:`Schedule`.
     """
 
     feasible: bool
@@ -113,8 +116,9 @@ class WidebandSchedule:
     algorithm: Mapping[str, Any]
     iterations: int
     stopped: Literal["converged", "deadline", "limit"]
-    upper_bound: int | None = field(default=None, kw_only=True)
+    upper_bound: float | None = field(default=None, kw_only=True)
     optimal: bool | None = field(default=None, kw_only=True)
+    nominal_error: float | None = field(default=None, kw_only=True)
     required_missing: tuple[int, ...] | None = field(default=None, kw_only=True)
     required_gamma: float | None = field(default=None, kw_only=True)
     request_id: str | None = field(default=None, kw_only=True)
@@ -126,7 +130,10 @@ class WidebandSchedule:
         return cls(**_fields(cls, answer))
 
     def subcarriers(self) -> tuple[Schedule, ...]:
-        """Return the schedule of every subcarrier; none when nobody is active."""
+        """Return the schedule of every subcarrier; none when nobody is active.
+
+        The service does not say their nominal errors one by one.
+        """
         if self.receivers is None or self.power_factors is None or self.computation_errors is None:
             return ()
         shared = {
@@ -141,6 +148,7 @@ class WidebandSchedule:
                     "receiver": self.receivers[f],
                     "power_factor": float(self.power_factors[f]),
                     "computation_error": float(self.computation_errors[f]),
+                    "nominal_error": None,
                     "transmit_scalars": self.transmit_scalars[f],
                 }
             )

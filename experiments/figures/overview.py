@@ -2,14 +2,14 @@
 
 from experiments.compare import paired_at
 from experiments.figure import Figure, Measured, PaperCurves, Scale
-from experiments.measurements import Model
 from experiments.runner import Runner
 from experiments.selection import Counts, call, count_of, mean_active
 from experiments.series import DC, DUAL_PURSUIT, MATCHING_PURSUIT, SDR
+from lab.problems import ChannelModel
 
 _CHANNELS: Counts = {"quick": {None: 500, DC: 100}, "paper": {None: 2000}}
 _ALGORITHMS = (DUAL_PURSUIT, DC, SDR, MATCHING_PURSUIT)
-_GAMMAS_DB: dict[Model, tuple[int, ...]] = {
+_GAMMAS_DB: dict[ChannelModel, tuple[int, ...]] = {
     "iid": (-10, -7, -4, -1, 2, 5, 8, 11, 14),
     "network": (-4, 1, 6, 11, 16, 21, 26, 31),
 }

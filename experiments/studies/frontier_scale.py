@@ -13,17 +13,17 @@ from airsched_client.federated.statistics import mean_difference, mean_of
 from app.scheduling import SCHEDULERS, Problem, SolveSpec, find_frontier, solve
 from app.scheduling.problem import LARGEST
 from app.warmup import warm_up
-from lab.problems import iid_problems, network_problems
+from lab.problems import ChannelModel, problems_of
 
 # The climbs were chosen on seed 6100.
 SEED = 30502
-CASES = (
-    (iid_problems, 16, 100, 8),
-    (network_problems, 16, 100, 8),
-    (iid_problems, 16, 200, 6),
-    (iid_problems, 32, 400, 3),
+CASES: tuple[tuple[ChannelModel, int, int, int], ...] = (
+    ("iid", 16, 100, 8),
+    ("network", 16, 100, 8),
+    ("iid", 16, 200, 6),
+    ("iid", 32, 400, 3),
 )
-"""The kind of channels, N, K, and how many channels."""
+"""Channels, N, K, and how many channels."""
 
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)
 """Points at which dual pursuit is asked: those with about so many of all devices."""
@@ -35,12 +35,11 @@ def main() -> None:
     """Print one line per case, as it is measured."""
     warm_up("anytime")
     print(f"points with {', '.join(f'{share:g}' for share in SHARES)} of all devices")
-    for make, antennas, devices, count in CASES:
+    for model, antennas, devices, count in CASES:
         found = [
             _measured(problem, seed)
-            for seed, problem in enumerate(make(count, antennas, devices, 0.0, SEED))
+            for seed, problem in enumerate(problems_of(model, count, antennas, devices, 0.0, SEED))
         ]
-        kind = "iid" if make is iid_problems else "network"
         own, dual = (np.array([each[place] for each in found]) for place in (0, 1))
         ahead = (
             mean_difference(own[:, place].tolist(), dual[:, place].tolist()).text(1, sign=True)
@@ -49,7 +48,7 @@ def main() -> None:
         level = mean_of([each[2] for each in found]).text(2)
         seconds = np.median([each[3] for each in found])
         print(
-            f"{kind:7} {antennas:2d}×{devices:<4d}: devices − dual pursuit's {', '.join(ahead)}; "
+            f"{model:7} {antennas:2d}×{devices:<4d}: devices − dual pursuit's {', '.join(ahead)}; "
             f"mean level {level} dB; {1e3 * seconds:.0f} ms",
             flush=True,
         )

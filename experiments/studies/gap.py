@@ -15,20 +15,20 @@ from app.scheduling.bounding import relaxation_bound
 from app.scheduling.pursuit import STARTS, pursue
 from app.scheduling.scheduler import Context
 from app.warmup import warm_up
-from lab.problems import iid_problems, network_problems
+from lab.problems import ChannelModel, problems_of
 from lab.rivals.elastic import most_served
 
 SEED = 30503
-CASES = (
-    (iid_problems, 16, 200, -3.0, 8),
-    (iid_problems, 16, 200, 0.0, 8),
-    (network_problems, 16, 200, 8.0, 8),
-    (iid_problems, 32, 400, -3.0, 4),
-    (iid_problems, 64, 1000, -3.0, 3),
-    (iid_problems, 64, 1000, 0.0, 3),
-    (network_problems, 64, 1000, 5.0, 3),
+CASES: tuple[tuple[ChannelModel, int, int, float, int], ...] = (
+    ("iid", 16, 200, -3.0, 8),
+    ("iid", 16, 200, 0.0, 8),
+    ("network", 16, 200, 8.0, 8),
+    ("iid", 32, 400, -3.0, 4),
+    ("iid", 64, 1000, -3.0, 3),
+    ("iid", 64, 1000, 0.0, 3),
+    ("network", 64, 1000, 5.0, 3),
 )
-"""The kind of channels, N, K, γ in decibels, and how many channels."""
+"""Channels, N, K, γ in decibels, and how many channels."""
 
 MOST_DEVICES = {"dc": 200, "bound": 400}
 """Methods that take minutes for more devices."""
@@ -57,19 +57,20 @@ METHODS: dict[str, Callable[[Problem, int], float]] = {
 def main() -> None:
     """Print the devices of every method per case, its seconds, and the gaps."""
     warm_up()
-    for make, antennas, devices, decibels, count in CASES:
+    for model, antennas, devices, decibels, count in CASES:
         names = [name for name in METHODS if devices <= MOST_DEVICES.get(name, devices)]
         found: dict[str, list[float]] = {name: [] for name in names}
         seconds = dict.fromkeys(names, 0.0)
-        for seed, problem in enumerate(make(count, antennas, devices, decibels, SEED)):
+        for seed, problem in enumerate(
+            problems_of(model, count, antennas, devices, decibels, SEED)
+        ):
             for name in names:
                 if name in ONCE and seed > 0:
                     continue
                 begun = time.thread_time()
                 found[name].append(METHODS[name](problem, seed))
                 seconds[name] += time.thread_time() - begun
-        kind = "iid" if make is iid_problems else "network"
-        print(f"{kind} {antennas}×{devices}, {decibels:g} dB, {count} channels:")
+        print(f"{model} {antennas}×{devices}, {decibels:g} dB, {count} channels:")
         default = found["default"]
         for name in names:
             own = found[name]

@@ -6,7 +6,7 @@ longer than :data:`LIMIT` is given up; then the bound it reached stands beside t
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -20,17 +20,15 @@ from app.scheduling.bounding import prove
 from app.scheduling.pursuit import pursue
 from app.scheduling.types import MaskArray
 from app.warmup import warm_up
-from lab.problems import iid_problems, network_problems
+from lab.problems import ChannelModel, problems_of
 
 # Other channels than those on which the search was made.
 SEED = 1405
 LIMIT = 10.0
 """Processor seconds for one proof."""
 
-PAPER = (
-    *(("iid", gamma_db) for gamma_db in (-7, -4, -1, 2)),
-    *(("network", gamma_db) for gamma_db in (1, 11, 21)),
-)
+PAPER: dict[ChannelModel, tuple[int, ...]] = {"iid": (-7, -4, -1, 2), "network": (1, 11, 21)}
+"""γ in decibels by channel model, at the paper's size."""
 CHANNELS = 100
 OTHERS = ("dual_pursuit", "dc", "matching_pursuit")
 
@@ -38,10 +36,6 @@ SIZES = ((10, 4, 50), (20, 4, 50), (20, 6, 50), (20, 8, 50), (30, 6, 20), (40, 6
 """K, N and the number of channels."""
 
 GAMMAS_DB = (-7, -4, -1, 2)
-MODELS: dict[str, Callable[..., list[Problem]]] = {
-    "iid": iid_problems,
-    "network": network_problems,
-}
 
 
 class Proven(NamedTuple):
@@ -73,10 +67,11 @@ def _distance(progress: Progress) -> Table:
     for name in ["optimum", *OTHERS]:
         table.add_column(name)
     table.add_column("misses of dual_pursuit")
-    task = progress.add_task("distance", total=len(PAPER) * CHANNELS)
-    for model, gamma_db in PAPER:
+    cases = [(model, gamma_db) for model, gammas_db in PAPER.items() for gamma_db in gammas_db]
+    task = progress.add_task("distance", total=len(cases) * CHANNELS)
+    for model, gamma_db in cases:
         proofs, counts = [], []
-        for problem in MODELS[model](CHANNELS, 6, 20, gamma_db, SEED):
+        for problem in problems_of(model, CHANNELS, 6, 20, gamma_db, SEED):
             proofs.append(_proven(problem))
             counts.append([solve(problem, name).active.size for name in OTHERS])
             progress.advance(task)
@@ -107,7 +102,7 @@ def _cost(progress: Progress) -> Table:
     for devices, antennas, count in SIZES:
         for gamma_db in GAMMAS_DB:
             proofs = []
-            for problem in iid_problems(count, antennas, devices, gamma_db, SEED):
+            for problem in problems_of("iid", count, antennas, devices, gamma_db, SEED):
                 proofs.append(_proven(problem))
                 progress.advance(task)
             seconds = [proof.seconds for proof in proofs]

@@ -17,19 +17,19 @@ from app.scheduling.schedulers.dual_pursuit import DualPursuitParameters
 from app.scheduling.types import ComplexArray
 from app.warmup import warm_up
 from lab.channels import iid_channels
-from lab.problems import iid_problems, network_problems
+from lab.problems import ChannelModel, problems_of
 
 SEED = 30506
 ROUNDS = 20
 CORRELATIONS = (0.0, 0.9, 0.99)
-CASES = (
-    (iid_problems, 6, 20, -1.0, 20),
-    (network_problems, 6, 20, 11.0, 20),
-    (iid_problems, 16, 100, -3.0, 10),
-    (network_problems, 16, 100, 8.0, 10),
-    (iid_problems, 32, 400, 0.0, 4),
+CASES: tuple[tuple[ChannelModel, int, int, float, int], ...] = (
+    ("iid", 6, 20, -1.0, 20),
+    ("network", 6, 20, 11.0, 20),
+    ("iid", 16, 100, -3.0, 10),
+    ("network", 16, 100, 8.0, 10),
+    ("iid", 32, 400, 0.0, 4),
 )
-"""The kind of channels, N, K, γ in decibels, and how many series of rounds."""
+"""Channels, N, K, γ in decibels, and how many series of rounds."""
 
 STARTS = (5, 1)
 """The default effort, and the least."""
@@ -39,7 +39,7 @@ def main() -> None:
     """Print one line per case, correlation and effort, as it is measured."""
     warm_up("anytime")
     print("devices without → with; paired difference; change of the set; ms")
-    for make, antennas, devices, decibels, count in CASES:
+    for model, antennas, devices, decibels, count in CASES:
         for correlation in CORRELATIONS:
             for starts in STARTS:
                 parameters = DualPursuitParameters(starts)
@@ -47,16 +47,15 @@ def main() -> None:
                     [
                         [_series(problem, number, correlation, parameters, warm) for warm in (0, 1)]
                         for number, problem in enumerate(
-                            make(count, antennas, devices, decibels, SEED)
+                            problems_of(model, count, antennas, devices, decibels, SEED)
                         )
                     ]
                 )
                 (cold, change, ms), (warm, kept, quick) = found.mean(axis=0)
                 gain = mean_difference(found[:, 1, 0].tolist(), found[:, 0, 0].tolist())
                 calm = mean_of(found[:, 1, 1] - found[:, 0, 1])
-                kind = "iid" if make is iid_problems else "network"
                 print(
-                    f"{kind:7} {antennas:2d}×{devices:<3d} ρ = {correlation:4}, {starts} starts: "
+                    f"{model:7} {antennas:2d}×{devices:<3d} ρ = {correlation:4}, {starts} starts: "
                     f"{cold:6.2f} → {warm:6.2f}, {gain.text(2, sign=True)}; "
                     f"{change:.3f} → {kept:.3f}, {calm.text(3, sign=True)}; "
                     f"{ms:.2f} → {quick:.2f}",

@@ -20,6 +20,7 @@ from airsched_client import (
     TooLargeError,
     UnexpectedAnswerError,
 )
+from tests.client.test_calls import schedule_answer
 
 KIND = "urn:airsched:problem:kind"
 CHANNELS = np.eye(2)
@@ -121,6 +122,12 @@ def test_a_gateway_that_gave_up_waiting(call, answer):
 def test_an_answer_that_is_not_the_contracts(call, answer, words):
     with pytest.raises(UnexpectedAnswerError, match=words):
         call("http://test", answering(200, **answer), "schedule", CHANNELS, gamma=1)
+
+
+def test_a_name_for_too_few_devices_is_not_the_contracts(call):
+    answer = {"device_ids": ["a"], "schedules": [{**schedule_answer("json"), "active": [1]}]}
+    with pytest.raises(UnexpectedAnswerError, match="http://test/schedule/batch did not answer as"):
+        call("http://test", answering(200, json=answer), "schedule_batch", CHANNELS[None], gamma=1)
 
 
 def retry_after(call, value):

@@ -38,6 +38,16 @@ def test_every_way_gives_what_the_core_gives(service_url, criterion):
             found.power_factors[0] = 0
 
 
+def test_wrong_estimates(service_url):
+    problem = WidebandProblem(CHANNELS, WEIGHTS, 1.5, csi_error=0.02)
+    core = solve(problem, "dual_pursuit", seed=7)
+    options = {"weights": WEIGHTS, "gamma": 1.5, "csi_error": 0.02, "seed": 7}
+    for found in every_way(service_url, CALL, CHANNELS, **options):
+        assert found.computation_error == core.computation_error
+        assert found.nominal_error == core.nominal_error < core.computation_error
+        assert {each.nominal_error for each in found.subcarriers()} == {None}
+
+
 def test_options_of_both_clients(service_url):
     for call in CALLERS.values():
         turned = np.swapaxes(CHANNELS, 1, 2)
