@@ -5,7 +5,7 @@ import pytest
 
 from app.scheduling.kernels.linalg.eigen import principal_eigenvector, work_space
 from app.scheduling.kernels.linalg.factor import factor_below, solve_factored
-from app.scheduling.kernels.linalg.gram import aligned_sum, reweigh
+from app.scheduling.kernels.linalg.gram import aligned_sum, reweigh, reweigh_nearer
 from app.scheduling.kernels.linalg.refine import principal_near, refine
 from lab.channels import iid_channels, random_unitary
 
@@ -152,3 +152,25 @@ def test_reweighed_gram_is_the_weighted_sum_even_after_cancellation():
         peak = reweigh(gram, rows, weights, new, peak)
         expected = np.tril((rows.T * new) @ rows.conj())
         np.testing.assert_allclose(gram, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
+
+
+def test_of_two_grams_the_one_that_is_nearer_gets_the_new_weights():
+    rng = np.random.default_rng(11)
+    rows = iid_channels(rng, 30, 4)
+    grams, weights, peaks = np.zeros((2, 4, 4), complex), np.zeros((2, 30)), np.zeros(2)
+    last, turns = 0, []
+    swinging = rng.choice([0.3, 1.0], (2, 30))
+    for step in range(40):
+        new = swinging[step % 2].copy() if step < 20 else rng.choice([0.0, 0.3, 1.0], 30)
+        new[: rng.integers(4)] = 0.0
+        former = weights.copy()
+        before, last = last, reweigh_nearer(grams, rows, weights, new, peaks, last)
+        turns.append(last != before)
+        expected = np.tril((rows.T * new) @ rows.conj())
+        np.testing.assert_allclose(grams[last], expected, rtol=0, atol=1e-12 * 30)
+        if not turns[-1]:
+            continue
+        # The other matrix keeps the last weights.
+        np.testing.assert_array_equal(weights[1 - last], former[before])
+    # Weights that swing find each its own matrix.
+    assert all(turns[1:20])

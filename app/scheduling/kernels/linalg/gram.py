@@ -19,6 +19,9 @@ _CANCELLED = 1e-4
 The rest then carries the rounding errors of what was removed: 1e-16 of the largest trace so far.
 """
 
+_FEW = 6
+"""Up to so many changes of weights, the last matrix is updated in any case."""
+
 _ORTHOGONAL = 1e-18
 """Below this share of the product of squared norms, a squared overlap is just rounding."""
 
@@ -120,3 +123,46 @@ def reweigh(
     for n in range(antennas):
         trace += gram[n, n].real
     return trace
+
+
+@compiled
+def reweigh_nearer(
+    grams: ComplexArray,
+    rows: ComplexArray,
+    old: RealArray,
+    new: RealArray,
+    peaks: RealArray,
+    last: int,
+) -> int:
+    """Give one of two matrices the weights ``new``: the one that takes fewer changes.
+
+    Weights that swing between two sets are closer to those before the last than to the last.
+
+    Parameters
+    ----------
+    grams, old, peaks
+        (2, N, N), (2, K) and (2,): of each matrix what :func:`reweigh` takes.
+    last
+        The matrix that had the last weights; all zero before the first call.
+
+    Returns
+    -------
+    The matrix that has the weights ``new``.
+    """
+    changed = _changes(old[last], new)
+    nearer = last
+    if changed > _FEW and peaks[last] > 0.0:
+        nearer = 1 - last
+        if _changes(old[nearer], new) > changed:
+            grams[nearer], old[nearer], peaks[nearer] = grams[last], old[last], peaks[last]
+    peaks[nearer] = reweigh(grams[nearer], rows, old[nearer], new, peaks[nearer])
+    return nearer
+
+
+@compiled
+def _changes(old: RealArray, new: RealArray) -> int:
+    """Return how many weights differ."""
+    count = 0
+    for k in range(old.shape[0]):
+        count += old[k] != new[k]
+    return count

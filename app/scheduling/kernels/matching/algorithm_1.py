@@ -10,7 +10,12 @@ import numpy as np
 from app.scheduling.kernels.compile import compiled
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE
 from app.scheduling.kernels.linalg.eigen import principal_eigenvector, work_space
-from app.scheduling.kernels.linalg.gram import aligned_sum, by_device, reweigh
+from app.scheduling.kernels.linalg.gram import (
+    aligned_sum,
+    by_device,
+    reweigh,
+    reweigh_nearer,
+)
 from app.scheduling.kernels.linalg.refine import principal_near
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
@@ -128,8 +133,8 @@ def backward_pursuit(
     antennas, devices = channels.shape
     rows = by_device(channels)
     work = work_space(antennas)
-    gram = np.zeros((antennas, antennas), np.complex128)
-    weights, new_weights = np.zeros(devices), values.copy()
+    grams, peaks, last = np.zeros((2, antennas, antennas), np.complex128), np.zeros(2), 0
+    weights, new_weights = np.zeros((2, devices)), values.copy()
     gain = np.empty(devices)
     responses = np.empty(devices, np.complex128)
     remaining = np.ones(devices, np.bool_)
@@ -138,14 +143,13 @@ def backward_pursuit(
     # Weights tend to swing between two sets: the receiver before the last is a good guess.
     before = receiver.copy()
     best, most = receiver.copy(), 0.0
-    peak = 0.0
     count = devices
     iterations = 0
     while count > 0 and not stop[0]:
         iterations += 1
         # The singular vector of H√W is the eigenvector of its Gram matrix HWHᴴ.
-        peak = reweigh(gram, rows, weights, new_weights, peak)
-        principal_near(gram, receiver, before, work)
+        last = reweigh_nearer(grams, rows, weights, new_weights, peaks, last)
+        principal_near(grams[last], receiver, before, work)
         # The constraint indicators F_k, as gains; the next device is the one with the largest.
         gains_by_antenna(channels, receiver, responses, gain)
         worst = most_violated(gain, required, remaining)
