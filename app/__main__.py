@@ -98,7 +98,7 @@ def _parse(settings: Settings) -> argparse.Namespace:
 def _announce(host: str, port: int) -> None:
     settings, address = Settings(), f"http://{host}:{port}"
     if settings.log_format == "json":
-        # Among lines for machines, one for people would break their parser.
+        # A line of text would break what parses the log.
         fields = {"version": __version__, "address": address}
         logs.logger.info("airsched is listening", extra={"fields": fields})
         return

@@ -1,11 +1,11 @@
 """Who may go on, and how far: limits per client, and turns on the event loop.
 
-Limits: clients together hold at most so many requests, and so many bytes, and one client at most a
-share of them, so that there is room for others.
+Limits: how many requests, and how many bytes, all clients together may hold, and which share of
+them one client may, so that there is room for others.
 
 Turns: in every pass of the event loop each client may go on with one request; its others wait for
-the next passes. Another's request therefore waits for one or two of every client, and not for all
-that have come before it. A client that has long been the only one needs no turns: passes take time.
+the next passes. A request therefore waits for one or two of each other client, and not for all that
+were sent before it. A client that has long been the only one needs no turns: passes take time.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable
 
 ALONE_SECONDS = 10.0
-"""A client is alone if there has been no other for so long."""
+"""How long there must have been no other client, for one to count as alone."""
 
 
 class OverloadedError(Exception):

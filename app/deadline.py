@@ -30,33 +30,23 @@ class Deadline:
 
     Parameters
     ----------
-    arrived
-        When it had arrived, as :func:`time.monotonic` tells it.
     seconds
-        How long after that it ends.
+        How long after the request has arrived it ends.
     client
         Who asks: a key, or else an address.
     disconnected
         Waits until the client has disconnected; None if that cannot be known.
+    arrived
+        When the request had arrived, as :func:`time.monotonic` tells it; now if left out.
     stop
         (1,) mask that searches look at.
     """
 
-    arrived: float
     seconds: float
     client: str = ""
     disconnected: Callable[[], Awaitable[None]] | None = None
+    arrived: float = field(default_factory=time.monotonic)
     stop: MaskArray = field(default_factory=lambda: np.zeros(1, np.bool_))
-
-    @classmethod
-    def after(
-        cls,
-        seconds: float,
-        client: str = "",
-        disconnected: Callable[[], Awaitable[None]] | None = None,
-    ) -> "Deadline":
-        """Return the deadline of a request that has just arrived."""
-        return cls(time.monotonic(), seconds, client, disconnected)
 
     def within(self, milliseconds: float | None) -> "Deadline":
         """Return this deadline, or the earlier one that the request asks for."""

@@ -47,7 +47,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
-        # A redirect would name whatever host the client claims to have asked.
+        # A redirect would repeat the Host header, which a client can set as it likes.
         redirect_slashes=False,
         # Newer versions trace by themselves; here :mod:`app.api.tracing` does, where it is wanted.
         telemetry={"tracing": False, "metrics": False, "logs": False},

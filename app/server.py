@@ -1,4 +1,4 @@
-"""How uvicorn is to serve the application: bounded, quiet, and with an end."""
+"""How uvicorn serves the application: with limits, an end, and no log of its own."""
 
 import importlib.util
 import inspect
@@ -12,7 +12,7 @@ from app.execution.host import allow_open_files
 from app.settings import Settings
 
 KEEP_ALIVE_SECONDS = 75
-"""A controller asks once a round: longer than any, so that its connection stays open."""
+"""Longer than any round, so that the connection of a controller stays open."""
 
 MARGIN_SECONDS = 5
 """How much longer than the longest solve a shutdown may take."""

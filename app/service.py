@@ -33,7 +33,7 @@ class Service:
             "batch_devices": settings.max_batch_devices,
         }
         self.executor = Executor(settings.solver_workers, settings.queue_length)
-        self.places = Shares(
+        self.in_progress = Shares(
             settings.max_concurrency,
             settings.client_share,
             ConcurrencyLimitError,

@@ -178,7 +178,7 @@ class Readiness:
         if self._waiting and (wanted := sorted(self._waiting & {*required_parts(spec), *others})):
             done = len(PARTS) - len(self._waiting)
             raise CompilingError(
-                f"{' and '.join(wanted)}: not compiled yet, which happens once on a machine "
+                f"{' and '.join(wanted)}: still being compiled, which happens once per machine "
                 f"({done} of {len(PARTS)} parts are done). {DEFAULT} can be used now"
             )
 
@@ -197,7 +197,7 @@ class Readiness:
                     for name in PARTS:
                         await self._load(name)
                 self._waiting.clear()
-                # All this stays: every full collection of garbage would look at it, for 0.1 s.
+                # All this stays: freezing it saves every full garbage collection 0.1 s.
                 gc.collect()
                 gc.freeze()
                 self._ready = True

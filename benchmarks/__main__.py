@@ -17,15 +17,14 @@ BENCHMARKS = (
 """Modules of this package with a ``main``; imported when they run, for what some of them need."""
 
 COMPARED = {
-    "routes": "versions.compare_requests",
-    "kernels": "versions.compare_solves",
-    "scale": "scale.compare",
-    "same": "versions.compare_schedules",
+    "routes": "compare_requests",
+    "kernels": "compare_solves",
+    "same": "compare_schedules",
 }
-"""What ``--before`` calls in this package."""
+"""What ``--before`` calls in :mod:`benchmarks.versions`."""
 
-ONLY_COMPARED = ("scale", "same")
-"""Names that need ``--before``."""
+ONLY_COMPARED = "same"
+"""The name that needs ``--before``."""
 
 
 def main() -> None:
@@ -34,7 +33,7 @@ def main() -> None:
         "names",
         nargs="*",
         metavar="NAME",
-        help=f"of {', '.join(BENCHMARKS)}; or {' or '.join(ONLY_COMPARED)}",
+        help=f"of {', '.join(BENCHMARKS)}; or {ONLY_COMPARED}",
     )
     parser.add_argument(
         "--profile", action="store_true", help="with routes: list where a request's time goes"
@@ -43,25 +42,23 @@ def main() -> None:
         "--before",
         metavar="REVISION",
         help="with routes or kernels: compare what a request or a solve takes with an earlier "
-        "revision, or a folder that holds one; with scale: what dual pursuit serves of many "
-        "devices; with same: compare schedules bit for bit",
+        "revision, or a folder that holds one; with same: compare schedules bit for bit",
     )
-    asked = parser.parse_args()
-    names = asked.names or list(BENCHMARKS)
-    if not asked.before and (missing := set(names) & set(ONLY_COMPARED)):
-        parser.error(f"{missing.pop()} compares with an earlier revision: --before REVISION")
+    options = parser.parse_args()
+    names = options.names or list(BENCHMARKS)
+    if not options.before and ONLY_COMPARED in names:
+        parser.error(f"{ONLY_COMPARED} compares with an earlier revision: --before REVISION")
     if unknown := set(names) - {*BENCHMARKS, *COMPARED}:
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
-    if asked.profile and names != ["routes"]:
+    if options.profile and names != ["routes"]:
         parser.error("--profile goes with routes alone")
-    if asked.before and (len(names) != 1 or names[0] not in COMPARED):
+    if options.before and (len(names) != 1 or names[0] not in COMPARED):
         parser.error(f"--before goes with one of {', '.join(COMPARED)}")
-    if asked.profile:
+    if options.profile:
         import_module("benchmarks.routes").profile()
         return
-    if asked.before:
-        module, function = COMPARED[names[0]].split(".")
-        getattr(import_module(f"benchmarks.{module}"), function)(asked.before)
+    if options.before:
+        getattr(import_module("benchmarks.versions"), COMPARED[names[0]])(options.before)
         return
     for name in names:
         import_module(f"benchmarks.{name}").main()

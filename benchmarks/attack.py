@@ -23,7 +23,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.attack", description=__doc__)
     parser.add_argument("--before", metavar="REVISION", help="also attack this revision")
     parser.add_argument("--only", nargs="*", metavar="NAME", help="attacks to run (all)")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     console = Console(width=120)
     table = Table(
         "attack",
@@ -35,9 +35,9 @@ def main() -> None:
         "stop [s]",
         title="hostile clients: longest wait of another client, growth of the service's memory",
     )
-    with checkouts(asked.before) as folders:
+    with checkouts(options.before) as folders:
         for attack in ATTACKS:
-            if asked.only and attack.__name__ not in asked.only:
+            if options.only and attack.__name__ not in options.only:
                 continue
             console.print(f"{attack.__name__}: {(attack.__doc__ or '').strip()}", style="dim")
             for version, folder in folders.items():
@@ -46,7 +46,7 @@ def main() -> None:
                     stopped = terminate(process, STOP_SECONDS)
                 table.add_row(attack.__name__, version, *_cells(noticed), stopped)
     console.print(table)
-    if not asked.only:
+    if not options.only:
         fairness.main()
 
 

@@ -2,8 +2,8 @@
 
 The heavy client sends large rounds on six connections (:func:`hogging`), or floods the service with
 small ones on 32. The light client asks from an address of its own, one request at a time with a
-pause after each. The heavy one is a process of its own, and nice: the processor time that it takes
-is not the service's.
+pause after each. The heavy one runs in a separate process with a low priority (nice), so that it
+takes little processor time from the service.
 """
 
 import multiprocessing
@@ -40,7 +40,7 @@ def flooding(address: str) -> Counter[int | str]:
     return Counter({200: outcome.requests})
 
 
-ASKED = (
+CASES = (
     ("matching_pursuit", 6, 20, hogging),
     ("dual_pursuit", 6, 20, hogging),
     ("dual_pursuit", 16, 100, hogging),
@@ -59,7 +59,7 @@ def main() -> None:
         "heavy client",
         title=f"a light client beside a heavy one, {ROUNDS} rounds",
     )
-    for algorithm, antennas, devices, abuse in track(ASKED, "fairness", transient=True):
+    for algorithm, antennas, devices, abuse in track(CASES, "fairness", transient=True):
         body = schedule_body(antennas, devices, MSGPACK, algorithm=algorithm)
         alone, beside, refused, heavy = [], [], 0, Counter[int | str]()
         with running_command() as (_, address):

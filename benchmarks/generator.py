@@ -1,8 +1,8 @@
 """The load generator: keep-alive connections that send the same bytes over and over.
 
 It has two ways. *Closed*: every connection sends again as soon as it is answered, which finds what
-a service can do at most. *Open*: requests are due at times drawn in advance, whatever became of the
-last ones. One that is due is sent at once on a free connection, or waits for one; its latency
+a service can do at most. *Open*: requests are due at times drawn in advance, whatever happened to
+earlier ones. One that is due is sent at once on a free connection, or waits for one; its latency
 counts from the moment at which it was due. So a server that stalls delays every request that
 arrives meanwhile, as it would delay independent clients; a closed generator would leave those out.
 
@@ -114,7 +114,7 @@ class _Pool:
     due
         When requests are due, from :meth:`start` on; None for whenever a connection is free.
     seconds
-        When to end, if they are due at no time.
+        When to end, if ``due`` is None.
     statuses
         Those that may be answered.
     """
@@ -194,9 +194,9 @@ class _Pool:
             self.done.set_result(None)
 
     def lost(self, connection: _Connection) -> None:
-        """Replace a connection that the service closed: it does that to those that are idle.
+        """Replace a connection that the service closed because it was idle.
 
-        It may do so just when a request is sent there, which is sent again.
+        A request that was sent on it at that moment is sent again.
         """
         if self.done.done():
             return

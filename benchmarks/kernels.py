@@ -56,7 +56,7 @@ def eigh_pursuit(channels: ComplexArray, required: RealArray, delta: float) -> i
     peak = 0.0
     for count in range(devices, 0, -1):
         peak = reweigh(gram, rows, weights, new_weights, peak)
-        # It reads the lower triangle, as we write no more.
+        # It reads only the lower triangle, the only part that is written.
         _, vectors = np.linalg.eigh(gram)
         gains_by_antenna(channels, vectors[:, -1].copy(), responses, gain)
         worst = most_violated(gain, required, remaining)

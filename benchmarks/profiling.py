@@ -15,7 +15,7 @@ INTERVAL_SECONDS = 0.001
 OTHER = "event loop"
 
 _STAGES = (
-    ("app/execution/solving.py", "", "solve and verify"),
+    ("app/scheduling/solver.py", "", "solve and verify"),
     ("app/execution/executor.py", "", "choose where to solve"),
     ("app/execution/lane.py", "", "choose where to solve"),
     ("app/api/requests.py", "problems", "state the problem"),
@@ -26,7 +26,6 @@ _STAGES = (
     ("app/api/responses.py", "", "compose and encode"),
     ("app/api/wire.py", "encode", "compose and encode"),
     ("app/api/scheduling.py", "", "the route itself"),
-    ("app/api/routes.py", "", "the route itself"),
     ("app/api/error_responses.py", "", "refuse"),
     ("app/api/observer.py", "add", "metrics and log"),
     ("app/api/observer.py", "", "request id, headers"),

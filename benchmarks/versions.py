@@ -5,16 +5,11 @@ process takes in the kernel, and not what it waits, so that other work on the ma
 less.
 """
 
-import os
-import pickle
-import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
@@ -24,13 +19,14 @@ from rich.console import Console
 from rich.progress import Progress, track
 from rich.table import Table
 
-from airsched_client.federated.statistics import mean_difference, mean_of
-from app.scheduling import AnyProblem, Problem, Scheduler, schedulers_of
-from benchmarks import load, solver_worker
+from airsched_client.federated.statistics import mean_difference
+from app.scheduling import Problem, Scheduler, schedulers_of
+from benchmarks import load
 from benchmarks.service import JSON, MSGPACK, schedule_body
 from lab.checkouts import BEFORE, NOW, checkouts
 from lab.problems import ChannelModel, problems_of, random_irs_problem, random_problem
 from lab.service import Running, running_command
+from lab.versions import ratio, solve_in_turns, solvers
 
 REQUESTS = [
     ("matching_pursuit", 6, 20, JSON),
@@ -57,13 +53,6 @@ SAME_PROBLEMS, SAME_SECONDS = 1000, 120.0
 SAME_CHUNK = 50
 EQUAL = "equal"
 
-Solved = tuple[float, dict[str, Any]]
-Ask = Callable[..., list[Solved]]
-"""(algorithm, problems, options) → processor time and schedule of each.
-
-``vary=True`` goes through all options of a solve, ``parameters`` are those of the algorithm.
-"""
-
 
 @contextmanager
 def services(revision: str) -> Iterator[dict[str, Running]]:
@@ -73,48 +62,6 @@ def services(revision: str) -> Iterator[dict[str, Running]]:
             version: stack.enter_context(running_command(folder=folder, log_level="warning"))
             for version, folder in folders.items()
         }
-
-
-@contextmanager
-def solvers(revision: str) -> Iterator[dict[str, Ask]]:
-    """Yield what asks each version to solve problems, in a process of its own."""
-    with checkouts(revision) as folders, ExitStack() as stack:
-        yield {name: stack.enter_context(_solver(folder)) for name, folder in folders.items()}
-
-
-@contextmanager
-def _solver(folder: Path) -> Iterator[Ask]:
-    process = subprocess.Popen(
-        [sys.executable, Path(solver_worker.__file__)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder), "OPENBLAS_NUM_THREADS": "1"},
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    write, read = process.stdin, process.stdout
-
-    def ask(
-        algorithm: str,
-        problems: Sequence[AnyProblem],
-        vary: bool = False,
-        parameters: dict[str, Any] | None = None,
-    ) -> list[Solved]:
-        asked = (algorithm, [_fields(each) for each in problems], vary, parameters or {})
-        pickle.dump(asked, write)
-        write.flush()
-        solved: list[Solved] = pickle.load(read)
-        return solved
-
-    with process:
-        yield ask
-        write.close()
-
-
-def _fields(problem: AnyProblem) -> dict[str, Any]:
-    values = {name: getattr(problem, name, None) for name in solver_worker.FIELDS}
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def compare_requests(revision: str) -> None:
@@ -195,28 +142,6 @@ def compare_solves(revision: str) -> None:
                 mean_difference(sizes[NOW], sizes[BEFORE]).text(sign=True),
             )
     Console(width=130).print(table)
-
-
-def solve_in_turns(
-    ask: Mapping[str, Ask], algorithm: str, problems: Sequence[AnyProblem], turns: int
-) -> tuple[dict[str, list[float]], dict[str, list[dict[str, Any]]]]:
-    """Return by version the mean seconds of a solve in every turn, and the schedules."""
-    for solve in ask.values():
-        # Loads the kernels.
-        solve(algorithm, problems[:1])
-    seconds: dict[str, list[float]] = {name: [] for name in ask}
-    schedules: dict[str, list[dict[str, Any]]] = {}
-    for _ in range(turns):
-        for name, solve in ask.items():
-            solved = solve(algorithm, problems)
-            seconds[name].append(mean(taken for taken, _ in solved))
-            schedules[name] = [schedule for _, schedule in solved]
-    return seconds, schedules
-
-
-def ratio(ones: Sequence[float], others: Sequence[float]) -> str:
-    """Return the mean ratio of two series of turns ± its standard error."""
-    return mean_of([one / other for one, other in zip(ones, others, strict=True)]).text()
 
 
 def compare_schedules(revision: str) -> None:

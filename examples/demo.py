@@ -1,6 +1,6 @@
 """``make demo``: start a service, train a digit classifier with seven scheduling policies, stop it.
 
-Needs both the service and ``./clients[federated]``. The service is a process of its own and
+Needs both the service and ``./clients[federated]``. The service runs in a separate process and
 is called over HTTP, like any other.
 """
 

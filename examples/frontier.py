@@ -25,11 +25,11 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("build/frontier.png"))
     parser.add_argument("--seed", type=int, default=0, help="of the devices' places and fading")
     parser.add_argument("--noise-variance", type=float, default=25.0, help="σ²")
-    asked = parser.parse_args()
-    rng = np.random.default_rng(asked.seed)
+    options = parser.parse_args()
+    rng = np.random.default_rng(options.seed)
     channels = Network(NetworkParameters(), rng).fade(rng).direct
     with running_command(log_level="warning") as (_, url), SchedulerClient(url) as client:
-        noise = asked.noise_variance
+        noise = options.noise_variance
         frontier = client.schedule_frontier(channels, noise_variance=noise)
         others = [
             client.schedule(channels, gamma_db=gamma_db, noise_variance=noise)
@@ -39,16 +39,16 @@ def main() -> None:
     for point in frontier:
         mark = "  <- auto" if point is best else ""
         print(f"{point.active.size:3d} devices, error {point.computation_error:9.4g}{mark}")
-    asked.output.parent.mkdir(parents=True, exist_ok=True)
+    options.output.parent.mkdir(parents=True, exist_ok=True)
     antennas, devices = channels.shape
     figure = draw(frontier, best, others)
     figure.suptitle(
         f"One round of the paper's network, K = {devices}, N = {antennas}, σ² = {noise:g}, "
-        f"seed {asked.seed}",
+        f"seed {options.seed}",
         fontsize=10,
     )
-    figure.savefig(asked.output, dpi=120)
-    print(f"drew {asked.output}")
+    figure.savefig(options.output, dpi=120)
+    print(f"drew {options.output}")
 
 
 def draw(frontier: Frontier, best: Schedule | None, others: list[Schedule]) -> Figure:

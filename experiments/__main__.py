@@ -116,7 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--output",
         type=Path,
-        help=f"folder of the results; {report.QUICK} for quick runs, experiments for paper ones",
+        help=f"folder of the results; {report.QUICK} for quick runs, else experiments",
     )
     add("--cache", type=Path, default=Path("build/experiments"), help="folder of finished points")
     add("--fresh", action="store_true", help="ignore the cache")

@@ -46,7 +46,7 @@ def source_digest(module: str, roots: tuple[Path, ...] = ROOTS) -> str:
 def _sources(module: str, roots: tuple[Path, ...]) -> dict[str, str]:
     """Return the code of a module and of all of ours that it imports, directly or not.
 
-    A package that is imported counts with all its modules: it may find them by itself.
+    A package that is imported counts with all its modules: it may import them when it runs.
     """
     found: dict[str, str] = {}
     left = [module, _ALWAYS]

@@ -177,7 +177,7 @@ def _caption(picture: Picture, figure: Figure, measured: Measured, width: int) -
     shown = f"{' and '.join(marks)}: ± one standard error" if errors else "standard errors unknown"
     if errors and not figure.log_y:
         shown += f", at most {max(errors):.2g}"
-    # How the learning was set up; of schedules, K, N and γ say all.
+    # How the learning was set up; for schedules, K, N and γ are enough.
     setting = measured.setting.partition(";")[0] if figure.unit == "seeds" else ""
     said = "; ".join(part for part in (figure.sample(measured), setting, shown) if part)
     text = f"{figure.title}\n{fill(said, width)}"

@@ -102,7 +102,7 @@ class Figure:
     panels
         Setting of the series → label of the x axis, for a figure with several panels.
     fitted
-        The x of points to which a number was fitted: that they agree shows nothing.
+        The x of points to which a number was fitted: that they agree is no evidence.
     """
 
     number: int

@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 from scipy.stats import t as student  # type: ignore[import-untyped]
 
+from airsched_client.federated.channels import NetworkParameters
 from experiments.compare import plus_minus
 from experiments.figure import Figure, Measured, PaperCurves, Point, Scale
 from experiments.learning import (
@@ -149,13 +150,14 @@ def figure(
 def _reasons() -> list[str]:
     """Say what sets these curves apart from the paper's."""
     served = curves_of_paper("active_vs_gamma_network")["sdr"][GAMMA_DB]
+    devices = NetworkParameters().devices
     return [
         "",
         "- What is learnt is a linear layer on fixed features (all images, learnt in seconds), so "
         "that enough seeds can be run to tell the policies apart. Levels cannot be compared with "
         "the paper's network; orders and distances to *perfect* can.",
-        f"- sdr is closer to the others than in the paper, whose sdr serves {served:.1f} of the 20 "
-        "devices at this γ: ours is solved to convergence and serves more (see "
+        f"- sdr is closer to the others than in the paper, whose sdr serves {served:.1f} of the "
+        f"{devices} devices at this γ: ours is solved to convergence and serves more (see "
         "`active_vs_gamma_network`).",
         "- Learning rate, momentum and batch size are the paper's; the number of features was set "
         "by the time a run takes, before any policy but *perfect* had been run.",

@@ -54,7 +54,7 @@ def require_no_loss(figure: Figure, scale: Scale, folder: Path, seeds: int | Non
     Parameters
     ----------
     seeds
-        How many seeds the run has, if it is told; None for all.
+        How many seeds the run has; None for all.
     """
     kept = _runs(folder).get(figure.name, {}).get("scale")
     if seeds is not None and kept == scale and figure.unit == "seeds":

@@ -138,7 +138,7 @@ def _extra(name: str) -> Iterator[None]:
 def freeze_workers() -> None:
     """Stop this machine's worker processes where they are, before they are killed.
 
-    One that goes on may start a process in that moment, which nobody would find and end.
+    Otherwise one may start another process meanwhile, which would not be found and killed.
     """
     for child in _below():
         with suppress(psutil.NoSuchProcess):
@@ -154,7 +154,7 @@ def kill_children() -> None:
 
 
 def _below() -> list[psutil.Process]:
-    """Return the processes below this one, but for those that clean up behind it."""
+    """Return the processes below this one, except those that clean up after it."""
     found = []
     for child in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):

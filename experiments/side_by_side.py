@@ -22,13 +22,14 @@ from scipy.linalg.blas import sgemm  # type: ignore[import-untyped]
 from threadpoolctl import threadpool_limits
 
 from airsched_client.client import SchedulerClient
-from airsched_client.federated.channels import NetworkParameters
+from airsched_client.federated.channels import Channels, NetworkParameters
 from airsched_client.federated.experiment import AUTO, PERFECT, Experiment
 from airsched_client.federated.fading import NetworkFading
 from airsched_client.federated.partition import PartitionParameters, aggregation_weights, partition
+from airsched_client.federated.scheduling import request_schedule
 from airsched_client.federated.streams import Purpose, stream
 from airsched_client.federated.tasks.cifar10_data import read
-from airsched_client.frontier import PARTICIPATION
+from airsched_client.options import ScheduleOptions
 from experiments.patch_features import patch_features
 from lab.service import running_command
 
@@ -89,8 +90,8 @@ def train_together(
     ):
         for epoch in range(rounds):
             if epoch % coherence == 0:
-                estimates = fading.channels(epoch // coherence).estimates
-                now = [schedule(run, estimates, weights, scheduler) for run in runs]
+                channels = fading.channels(epoch // coherence)
+                now = [schedule(run, channels, weights, scheduler) for run in runs]
             takes_part = np.zeros((len(parts), len(runs)), bool)
             for column, one in enumerate(now):
                 takes_part[one.active, column] = True
@@ -133,26 +134,20 @@ def mean(change: Real, scale: Real, total: Real, errors: Sequence[float], drawn:
     return np.asarray((change + noise) / np.where(total > 0, total, np.inf))
 
 
-def schedule(
-    run: Run, estimates: NDArray[np.complex128], weights: Real, scheduler: SchedulerClient
-) -> Round:
+def schedule(run: Run, channels: Channels, weights: Real, scheduler: SchedulerClient) -> Round:
     """Ask for a run's schedule; everybody without noise for *perfect*."""
     if run.policy == PERFECT:
         return Round(np.arange(weights.size), 0.0)
     algorithm: dict[str, Any] = Experiment.algorithm(run.policy)
     # A noise of zero leaves the schedule as it is: γ alone decides it.
     variance = run.noise_variance or 1.0
-    if algorithm["name"] == AUTO:
-        frontier = scheduler.schedule_frontier(estimates, weights=weights, noise_variance=variance)
-        found = frontier.best(PARTICIPATION)
-    else:
-        found = scheduler.schedule(
-            estimates,
-            gamma_db=run.gamma_db,
-            weights=weights,
-            algorithm=algorithm,
-            noise_variance=variance,
-        )
+    options = ScheduleOptions(
+        weights=weights,
+        noise_variance=variance,
+        gamma_db=run.gamma_db,
+        algorithm=None if algorithm["name"] == AUTO else algorithm,
+    )
+    found = request_schedule(scheduler, channels, options)
     if found is None or not found.active.size or found.computation_error is None:
         return Round(np.zeros(0, np.int64), 0.0)
     error = found.computation_error

@@ -72,7 +72,7 @@ def judge(figure: Figure, measured: Measured, papers: PaperCurves) -> list[Judge
 def _agrees(ours: Point, papers: float, tolerance: float, ratio: bool) -> bool:
     if ratio:
         return 1 / FACTOR <= ours.value / papers <= FACTOR
-    # An unknown standard error widens nothing.
+    # Without a standard error, the tolerance alone decides.
     error = ours.error if isfinite(ours.error) else 0.0
     return abs(ours.value - papers) <= max(tolerance, _ERRORS * error)
 

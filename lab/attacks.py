@@ -175,8 +175,8 @@ def deaf_clients(address: str) -> Statuses:
     channels = np.ones((32, 1, 2000), np.complex64)
     packed = {"dtype": "complex64", "shape": channels.shape, "data": channels.tobytes()}
     content = msgpack.packb({"channels": packed, "gamma": 1, "algorithm": "all_devices"})
-    asked = request(content, path="/schedule/batch", media_type=MSGPACK)
-    return _hold(address, [asked] * 60, seconds=15)
+    message = request(content, path="/schedule/batch", media_type=MSGPACK)
+    return _hold(address, [message] * 60, seconds=15)
 
 
 def disconnects(address: str) -> Statuses:

@@ -1,4 +1,4 @@
-"""Start a service as a process of its own, and stop it whatever happens."""
+"""Start a service in a separate process, and stop it whatever happens."""
 
 import os
 import socket

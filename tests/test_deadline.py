@@ -9,7 +9,7 @@ from app.scheduling import DeadlineExceededError
 
 
 def test_the_request_can_only_shorten_it():
-    deadline = Deadline.after(10, "client")
+    deadline = Deadline(10, "client")
     assert deadline.within(None) is deadline
     assert deadline.within(60_000) is deadline
     shorter = deadline.within(500)
@@ -21,13 +21,13 @@ def test_the_request_can_only_shorten_it():
 
 @pytest.mark.parametrize(("seconds", "early"), [(0.05, 0.01), (0.5, 0.1), (1, 0.2), (30, 0.2)])
 def test_a_search_ends_early_enough_to_be_answered(seconds, early):
-    deadline = Deadline(100.0, seconds)
+    deadline = Deadline(seconds, arrived=100.0)
     assert deadline.search_ends == pytest.approx(100 + seconds - early)
 
 
 def test_time_that_has_passed():
-    deadline = Deadline(time.monotonic() - 1, 0.9)
+    deadline = Deadline(0.9, arrived=time.monotonic() - 1)
     assert deadline.search_seconds == deadline.last_seconds == 0
     with pytest.raises(DeadlineExceededError):
         deadline.require_time()
-    Deadline.after(1).require_time()
+    Deadline(1).require_time()

@@ -51,12 +51,12 @@ def gate(monkeypatch):
                 raise DeadlineExceededError
         return solve_specified(problem, spec, stop)
 
-    monkeypatch.setattr("app.execution.solving.solve_specified", held)
+    monkeypatch.setattr("app.scheduling.solver.solve_specified", held)
     return gate
 
 
 async def run(executor, problem=LONG, seconds=30.0):
-    (schedule,) = await executor.solve([problem], SPEC, Deadline.after(seconds))
+    (schedule,) = await executor.solve([problem], SPEC, Deadline(seconds))
     return schedule
 
 
@@ -105,8 +105,8 @@ async def test_only_short_solves_run_on_the_loop(executor, monkeypatch, problems
         threads.append(threading.current_thread())
         return solve_specified(*arguments)
 
-    monkeypatch.setattr("app.execution.solving.solve_specified", remembered)
-    await executor.solve(problems, spec, Deadline.after(30.0))
+    monkeypatch.setattr("app.scheduling.solver.solve_specified", remembered)
+    await executor.solve(problems, spec, Deadline(30.0))
     assert len(threads) == len(problems)
     assert {thread is threading.current_thread() for thread in threads} == {inline}
 
@@ -149,7 +149,7 @@ async def test_deadline_stops_the_running_and_the_waiting(executor, gate):
 @pytest.mark.anyio
 async def test_deadline_is_kept_by_a_solve_that_does_not_look(executor, monkeypatch):
     release = threading.Event()
-    monkeypatch.setattr("app.execution.solving.solve_specified", lambda *a: release.wait(10))
+    monkeypatch.setattr("app.scheduling.solver.solve_specified", lambda *a: release.wait(10))
     started = time.perf_counter()
     with pytest.raises(DeadlineExceededError):
         await run(executor, seconds=0.05)
@@ -166,8 +166,8 @@ async def test_an_anytime_search_answers_at_the_deadline_with_what_it_has(execut
             time.sleep(0.002)
         return best
 
-    monkeypatch.setattr("app.execution.solving.solve_specified", search)
-    (found,) = await asyncio.wait_for(executor.solve([LONG], DUAL, Deadline.after(0.05)), 5)
+    monkeypatch.setattr("app.scheduling.solver.solve_specified", search)
+    (found,) = await asyncio.wait_for(executor.solve([LONG], DUAL, Deadline(0.05)), 5)
     assert found is best
 
 
@@ -201,7 +201,7 @@ BATCH = [
 @pytest.mark.parametrize("count", [1, 2, 3, 11])
 async def test_a_batch_is_solved_in_order_as_each_alone(algorithm, count):
     executor = Executor(workers=3, queue_length=2)
-    found = await executor.solve(BATCH[:count], spec_of(algorithm, seed=3), Deadline.after(60))
+    found = await executor.solve(BATCH[:count], spec_of(algorithm, seed=3), Deadline(60))
     executor.close()
     assert len(found) == count
     for problem, schedule in zip(BATCH, found, strict=False):
@@ -223,23 +223,21 @@ async def test_a_batch_is_shared_out_among_the_threads(gate):
         return solve_specified(*arguments)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("app.execution.solving.solve_specified", remembered)
-        await executor.solve(BATCH[:2], DUAL, Deadline.after(60))
+        patch.setattr("app.scheduling.solver.solve_specified", remembered)
+        await executor.solve(BATCH[:2], DUAL, Deadline(60))
     assert len(threads) == 2
 
     # When one part finds no place, none takes one.
     waiting = [asyncio.create_task(run(executor)) for _ in range(3)]
     await asyncio.sleep(0.05)
     with pytest.raises(QueueFullError):
-        await executor.solve(BATCH, DUAL, Deadline.after(60))
+        await executor.solve(BATCH, DUAL, Deadline(60))
     gate.set()
     assert len(await asyncio.gather(*waiting)) == 3
 
     # When the client goes, all parts end.
     gate.clear()
-    held = asyncio.create_task(
-        executor.solve(BATCH, DUAL, Deadline.after(60, disconnected=gone.wait))
-    )
+    held = asyncio.create_task(executor.solve(BATCH, DUAL, Deadline(60, disconnected=gone.wait)))
     await asyncio.sleep(0.05)
     gone.set()
     with pytest.raises(ClientDisconnectedError):
@@ -265,7 +263,7 @@ def test_threads_give_way_to_the_loop(monkeypatch, more):
         found.append(niceness())
 
     monkeypatch.setattr(
-        "app.execution.solving.solve_specified", lambda *_: found.append(niceness())
+        "app.scheduling.solver.solve_specified", lambda *_: found.append(niceness())
     )
     thread = threading.Thread(target=serve)
     thread.start()

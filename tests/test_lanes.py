@@ -28,7 +28,7 @@ class Held:
                 pass
             return client
 
-        deadline = Deadline.after(seconds, client)
+        deadline = Deadline(seconds, client)
         return asyncio.ensure_future(self.lane.run([Work(run)] * parts, deadline))
 
     async def asked(self, clients):

@@ -6,7 +6,7 @@ from tests.pages import ROOT, named, rows
 
 
 def test_the_formulas_are_where_the_table_says():
-    table = rows(ROOT / "docs" / "reproduction.md", "Where the paper's equations are")
+    table = rows(ROOT / "docs" / "algorithms.md", "Where the paper's equations are")
     assert len(table) > 15
     for formula, _, place in table:
         if place == "the same":

@@ -1,15 +1,15 @@
 """Two versions in turns: what is counted of the time they take."""
 
-from benchmarks.versions import solve_in_turns
+from lab.versions import solve_in_turns
 
 
 def version(seconds):
     """Return a version that takes so long per solve, and a second more when it is first asked."""
-    asked = []
+    requests = []
 
     def ask(algorithm, problems):
-        asked.append(len(problems))
-        return [(seconds + (len(asked) == 1), {"active": problem}) for problem in problems]
+        requests.append(len(problems))
+        return [(seconds + (len(requests) == 1), {"active": problem}) for problem in problems]
 
     return ask
 

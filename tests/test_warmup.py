@@ -17,7 +17,7 @@ import pytest
 
 from app import warmup
 from app.api.examples import EXAMPLES
-from app.api.routes import REQUESTS
+from app.api.scheduling import REQUESTS
 from app.scheduling import SCHEDULERS, SolveSpec
 from app.scheduling.kernels.compile import CACHE, lock_path
 from app.settings import Settings

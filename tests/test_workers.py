@@ -58,7 +58,7 @@ def executor():
 
 
 async def dc(executor, problem=QUICK, seconds=60.0, disconnected=None):
-    deadline = Deadline.after(seconds, disconnected=disconnected)
+    deadline = Deadline(seconds, disconnected=disconnected)
     (schedule,) = await executor.solve([problem], SPEC, deadline)
     return schedule
 

@@ -1,19 +1,24 @@
-"""Request bodies: read within limits of size, time and memory, and decoded within limits of count.
+"""Bodies: read within limits of size, time and memory, and decoded within limits of count.
 
 A body is bounded before it is decoded, because decoding multiplies it: the three bytes ``[],``
 become 64 bytes of Python objects. Nested arrays are therefore limited in the number of their values
 (:data:`MAX_VALUES`); packed arrays are one string each and may be as large as a body.
+
+Large answers count as memory, too, until their clients have read them.
 """
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgpack
 import orjson
 from pydantic_core import from_json
-from starlette.types import Receive
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
+from app.admission import Holding, Shares
 from app.api.errors import ApiError, Cause, invalid
 from app.api.wire import JSON, MSGPACK, Headers
 from app.deadline import ClientDisconnectedError
@@ -31,7 +36,7 @@ MAX_VALUES = 2**18
 """Numbers, strings, lists and objects in a body. Decoding as many takes about 20 ms and 20 MiB."""
 
 MAX_NAMES = 64
-"""Names in one object: more than any has fields."""
+"""Names in one object; none that is valid has as many."""
 
 
 async def read_body(
@@ -96,12 +101,12 @@ async def _next_part(receive: Receive) -> tuple[bytes, bool]:
     return message.get("body", b""), message.get("more_body", False)
 
 
-def require_known_media_type(headers: Headers) -> str:
-    """Return the body's media type, or refuse it before the body is read."""
-    given = headers.get(b"content-type", b"").decode("latin-1")
-    media_type = given.partition(";")[0].strip().lower()
-    encoding = headers.get(b"content-encoding", b"identity").decode("latin-1").strip().lower()
-    transfer = headers.get(b"transfer-encoding", b"chunked").decode("latin-1").strip().lower()
+@lru_cache(maxsize=64)
+def known_media_type(content_type: bytes, content_encoding: bytes, transfer_encoding: bytes) -> str:
+    """Return the body's media type by its headers, or refuse it before the body is read."""
+    media_type = content_type.decode("latin-1").partition(";")[0].strip().lower()
+    encoding = content_encoding.decode("latin-1").strip().lower()
+    transfer = transfer_encoding.decode("latin-1").strip().lower()
     if transfer != "chunked":
         raise ApiError(Cause.UNSUPPORTED_TRANSFER_CODING, given=transfer[:40])
     if media_type in (JSON, MSGPACK) and encoding == "identity":
@@ -163,3 +168,30 @@ def _require_few_names(body: Mapping[str, Any]) -> None:
         if isinstance(value, dict) and len(value) > MAX_NAMES:
             message = f"has {len(value)} names, where at most {MAX_NAMES} can be known"
             raise invalid([{"loc": [str(name)[:100]], "msg": message}])
+
+
+class LargeResponse(Response):
+    """Sent in pieces, because each waits for the client to have read the last ones.
+
+    What is unread stays here, where it counts as memory that the client holds.
+    """
+
+    def __init__(self, content: bytes, media_type: str, memory: Shares, client: str) -> None:
+        super().__init__(content, media_type=media_type)
+        self._memory, self._client = memory, client
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        content = bytes(self.body)
+        with Holding(self._memory, self._client, len(content)):
+            await send(
+                {
+                    "type": "http.response.start",
+                    "status": self.status_code,
+                    "headers": self.raw_headers,
+                }
+            )
+            for start in range(0, len(content), LARGE_BYTES):
+                piece, more = content[start : start + LARGE_BYTES], start + LARGE_BYTES
+                more_body = more < len(content)
+                await send({"type": "http.response.body", "body": piece, "more_body": more_body})

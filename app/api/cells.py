@@ -6,7 +6,6 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, Field, PlainValidator, TypeAdapter
 
-from app.api.errors import invalid
 from app.api.wire import Number, Vector, complex_array
 from app.scheduling import InvalidProblemError, IrsProblem, Problem
 from app.scheduling.cells.cell import Cell, state
@@ -65,8 +64,7 @@ class CellFields(BaseModel):
         if not isinstance(self.power, list):
             return float(self.power)
         if not self.power:
-            message = "must be one number, or one per device"
-            raise invalid([{"loc": ["power"], "msg": message}])
+            raise InvalidProblemError("power", "must be one number, or one per device")
         return float(max(self.power))
 
     @property
@@ -76,8 +74,9 @@ class CellFields(BaseModel):
             return self.noise_variance
         mean = float(np.trace(self.noise_covariance).real / self.noise_covariance.shape[0])
         if not 0 < mean < np.inf:
-            message = "must be positive definite: every antenna has noise"
-            raise invalid([{"loc": ["noise_covariance"], "msg": message}])
+            raise InvalidProblemError(
+                "noise_covariance", "must be positive definite: every antenna has noise"
+            )
         return mean
 
     def cell(

@@ -182,8 +182,8 @@ class Cause(Enum):
     CONCURRENCY_LIMIT = Row(
         HTTPStatus.SERVICE_UNAVAILABLE,
         "Too many requests are in progress",
-        "The service is answering as many requests as it takes at once; try again after "
-        "Retry-After seconds.",
+        "The service has reached its limit of requests in progress; try again after Retry-After "
+        "seconds.",
         retryable=True,
         headers=_SOON,
         protects=True,
@@ -192,8 +192,8 @@ class Cause(Enum):
     CLIENT_SHARE = Row(
         HTTPStatus.SERVICE_UNAVAILABLE,
         "This client has too many requests in progress",
-        "You have as many requests, or bytes of them, in progress as one client may; try again "
-        "after Retry-After seconds.",
+        "You have reached the limit of requests, or of their bytes, that one client may have in "
+        "progress; try again after Retry-After seconds.",
         retryable=True,
         headers=_SOON,
         protects=True,
@@ -202,7 +202,7 @@ class Cause(Enum):
     MEMORY_LIMIT = Row(
         HTTPStatus.SERVICE_UNAVAILABLE,
         "Too many bytes are in flight",
-        "The service holds as many bytes of requests as it takes at once; try again after "
+        "The service has reached its limit of bytes of requests and answers; try again after "
         "Retry-After seconds.",
         retryable=True,
         headers=_SOON,
@@ -212,7 +212,7 @@ class Cause(Enum):
     TOO_MANY_CONNECTIONS = Row(
         HTTPStatus.SERVICE_UNAVAILABLE,
         "Too many connections are open",
-        "The service has as many connections open as it takes; try again after Retry-After "
+        "The service has reached its limit of open connections; try again after Retry-After "
         "seconds.",
         retryable=True,
         headers={**_SOON, **_CLOSE},

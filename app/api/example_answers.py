@@ -152,7 +152,7 @@ _VALUES: dict[Cause, dict[str, object]] = {
     Cause.UNSUPPORTED_MEDIA_TYPE: {"given": "text/plain"},
     Cause.UNSUPPORTED_TRANSFER_CODING: {"given": "gzip, chunked"},
     Cause.NOT_READY: {"error": "The service is being stopped"},
-    Cause.COMPILING: {"error": "optimal: not compiled yet, which happens once on a machine"},
+    Cause.COMPILING: {"error": "optimal: still being compiled, which happens once per machine"},
 }
 """What fills in the placeholders of a cause's detail."""
 

@@ -7,6 +7,7 @@ import logging
 import random
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
@@ -38,60 +39,55 @@ class Observation:
     Parameters
     ----------
     headers
-        As they came.
+        As received.
     """
 
     __slots__ = (
-        "_stage",
-        "_stage_began",
+        "_begun",
         "active",
         "algorithm",
         "cause",
         "devices",
         "headers",
         "request_id",
-        "solve_seconds",
         "stages",
         "started",
     )
 
     def __init__(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
         self.headers: Headers = dict(headers)
-        given = self.headers.get(b"x-request-id", b"")
-        valid = REQUEST_ID.fullmatch(given)
-        self.request_id = given.decode() if valid else f"{random.getrandbits(128):032x}"
-        self.started = self._stage_began = perf_counter()
-        self.stages = self._stage = ""
+        given = self.headers.get(b"x-request-id")
+        valid = given is not None and REQUEST_ID.fullmatch(given)
+        self.request_id = valid[0].decode() if valid else f"{random.getrandbits(128):032x}"
+        self.started = perf_counter()
+        self._begun: list[tuple[str, float]] = []
+        self.stages: dict[str, float] = {}
         self.algorithm = ""
         self.cause: Cause | None = None
         self.devices: int | None = None
         self.active: Sequence[int] = ()
-        self.solve_seconds: float | None = None
 
-    def begin(self, stage: str) -> float:
-        """End the stage of the answer that is under way, return its seconds, and begin another."""
-        now = perf_counter()
-        seconds = now - self._stage_began
-        if self._stage:
-            self.stages += f"{self._stage};dur={seconds * 1e3:.3f}, "
-        self._stage, self._stage_began = stage, now
-        return seconds
+    def begin(self, stage: str) -> None:
+        """Begin a stage of the answer; the one before ends."""
+        self._begun.append((stage, perf_counter()))
 
     def found(self, found: Sequence[Schedule] | Frontier) -> None:
         """End the stage of solving: note how many devices were scheduled, per round."""
-        self.solve_seconds = self.begin("encode")
+        self.begin("encode")
         schedules = (
             [point.schedule for point in found.points] if isinstance(found, Frontier) else found
         )
         self.active = [schedule.active.size for schedule in schedules]
 
     def answer_headers(self) -> list[tuple[bytes, bytes]]:
-        """Return what is added to every answer's headers."""
-        identity = (b"x-request-id", self.request_id.encode())
-        if not self._stage:
-            return [identity, *SAFE_HEADERS]
-        self.begin("")
-        return [(b"server-timing", self.stages[:-2].encode()), identity, *SAFE_HEADERS]
+        """End the last stage, and return what is added to every answer's headers."""
+        headers = [(b"x-request-id", self.request_id.encode()), *SAFE_HEADERS]
+        if self._begun:
+            self.begin("")
+            self.stages = {name: end - at for (name, at), (_, end) in pairwise(self._begun)}
+            timing = ", ".join([f"{name};dur={1e3 * s:.3f}" for name, s in self.stages.items()])
+            headers.append((b"server-timing", timing.encode()))
+        return headers
 
     def fields(self, status: int, seconds: float) -> dict[str, Any]:
         """Return what the log line says; what is not known is left out."""
@@ -134,8 +130,8 @@ class Records:
         metrics.request_counter(route, method if method in _METHODS else "other", status)()
         request, solve, active = metrics.observers(route, observation.algorithm)
         request(seconds)
-        if observation.solve_seconds is not None:
-            solve(observation.solve_seconds)
+        if "encode" in observation.stages:
+            solve(observation.stages["solve"])
         for count in observation.active:
             active(count)
         if observation.cause is not None and observation.cause.value.protects:

@@ -48,7 +48,7 @@ def answers(model: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
         "content": _content(model, wire.JSON, wire.MSGPACK),
         "headers": {
             "Server-Timing": {
-                "description": "Milliseconds of wait (for the body), decode, solve, encode.",
+                "description": "Milliseconds of wait (for body and turn), decode, solve, encode.",
                 "schema": {"type": "string"},
             }
         },

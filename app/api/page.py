@@ -4,7 +4,7 @@ Nothing comes from another host, and the policy in ``Content-Security-Policy`` h
 to that. Swagger UI is taken from ``fastapi-swagger``, which publishes Swagger UI's own releases.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import PurePath
@@ -33,8 +33,6 @@ _DOCS_FILES = _DOCS_ONLY | {"dom.js", "icon.svg", "key.js", "service.js"}
 _MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _DOCS_LINK = b'<a href="docs">API</a>'
 _PAGE_LINK = b'<a id="back" href="./">Play with a cell</a>'
-
-Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def install(app: FastAPI, settings: Settings) -> None:

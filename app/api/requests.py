@@ -120,9 +120,13 @@ class RoundRequest(CellFields):
     @cached_property
     def problems(self) -> Sequence[AnyProblem]:
         """The problems stated; 422 if the fields do not agree with each other."""
-        devices = self.devices
+        devices, ids = self.devices, self.device_ids
         tolerance, gamma = self._tolerance()
-        self._check_ids(devices)
+        if ids is not None and len(ids) != devices:
+            message = f"must be {devices} names, one for each device, not {len(ids)}"
+            raise InvalidProblemError("device_ids", message)
+        if ids is not None and len(set(ids)) != devices:
+            raise InvalidProblemError("device_ids", "must be distinct")
         stated = {
             "weights": _unit(devices) if self.weights is None else np.array(self.weights),
             "gamma": gamma,
@@ -133,8 +137,9 @@ class RoundRequest(CellFields):
         try:
             return self._state(stated)
         except InvalidProblemError as error:
-            field = tolerance if error.field == "gamma" else error.field
-            raise invalid([{"loc": [field], "msg": error.message}]) from None
+            if error.field != "gamma":
+                raise
+            raise InvalidProblemError(tolerance, error.message) from None
 
     def specification(self) -> SolveSpec:
         """Return how the problems are to be solved."""
@@ -158,14 +163,6 @@ class RoundRequest(CellFields):
     @abstractmethod
     def _tolerance(self) -> tuple[str, float]:
         """Return the name of the field that states the tolerance, and γ."""
-
-    def _check_ids(self, devices: int) -> None:
-        ids = self.device_ids
-        if ids is not None and len(ids) != devices:
-            message = f"must be {devices} names, one for each device, not {len(ids)}"
-            raise invalid([{"loc": ["device_ids"], "msg": message}])
-        if ids is not None and len(set(ids)) != devices:
-            raise invalid([{"loc": ["device_ids"], "msg": "must be distinct"}])
 
 
 class ToleranceRequest(RoundRequest):

@@ -2,33 +2,26 @@
 
 import hmac
 
+from starlette.types import Scope
+
 from app.api.errors import ApiError, Cause
-from app.api.wire import Headers
 from app.settings import Settings
 
 
-def client_of(address: tuple[str, int] | None, headers: Headers, settings: Settings) -> str:
+def authorise(scope: Scope, settings: Settings) -> str:
     """Return who asks: the number of the key, or the address where no key is configured.
+
+    Every configured key is compared in full, so that timing reveals nothing.
 
     Raises
     ------
     ApiError
         Keys are configured, and the request carries none of them.
     """
-    key = require_key(headers, settings)
-    if key is not None:
-        return f"key {key}"
-    return str(address[0]) if address else ""
-
-
-def require_key(headers: Headers, settings: Settings) -> int | None:
-    """Return which of the configured keys the request carries; None if none is configured.
-
-    Every configured key is compared in full, so that timing reveals nothing.
-    """
     if not settings.api_keys:
-        return None
-    scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
+        address = scope.get("client")
+        return str(address[0]) if address else ""
+    scheme, _, token = scope["observation"].headers.get(b"authorization", b"").partition(b" ")
     given = token.strip()
     if scheme.lower() != b"bearer" or not given:
         raise ApiError(Cause.KEY_MISSING)
@@ -37,4 +30,4 @@ def require_key(headers: Headers, settings: Settings) -> int | None:
     ]
     if not any(matches):
         raise ApiError(Cause.KEY_WRONG)
-    return matches.index(True)
+    return f"key {matches.index(True)}"

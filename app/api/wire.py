@@ -9,6 +9,7 @@ import math
 import re
 import struct
 from collections.abc import Mapping
+from functools import lru_cache
 from itertools import chain
 from typing import Annotated, Any, Literal
 
@@ -48,13 +49,13 @@ def encode(data: Mapping[str, Any], media_type: str) -> bytes:
     return orjson.dumps(data)
 
 
-def answer_type(headers: Headers) -> str:
+@lru_cache(maxsize=64)
+def answer_type(accept: bytes) -> str:
     """Return the media type to answer in: JSON, unless ``Accept`` wants MessagePack as much."""
-    accept = headers.get(b"accept", b"").decode("latin-1").lower()
-    if MSGPACK not in accept:
+    if MSGPACK.encode() not in accept.lower():
         return JSON
     wanted = {JSON: 0.0, MSGPACK: 0.0}
-    for item in accept.split(","):
+    for item in accept.decode("latin-1").lower().split(","):
         media_type, *parameters = (part.strip() for part in item.split(";"))
         weights = [part[2:] for part in parameters if part.startswith("q=")]
         wanted[media_type] = _weight(weights[0]) if weights else 1.0

@@ -19,9 +19,11 @@ from app.deadline import Deadline
 from app.execution.host import lower_thread_priority
 from app.execution.lane import Lane, Work
 from app.execution.processes import Job, Workers
-from app.execution.solving import Problems, solve_each, solve_until
 from app.scheduling import AnyProblem, Frontier, Schedule, SolveSpec, find_frontier
 from app.scheduling.robust import attempts
+from app.scheduling.solver import solve_each, solve_until
+
+Problems = Sequence[AnyProblem]
 
 LOOP_SECONDS = 2e-3
 """Default of ``loop_seconds``. The estimate is of the slowest; a usual solve takes a fifth."""
@@ -72,6 +74,7 @@ class Executor:
         spec.require_suited(problems[0])
         lane = self._lane(problems, spec)
         if lane is None:
+            deadline.require_time()
             schedules = solve_each(problems, spec, deadline.stop)
             deadline.require_time()
             return schedules

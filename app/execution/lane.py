@@ -132,12 +132,12 @@ class Lane:
         self._gauge.set(self._count_waiting())
 
     def _busiest(self, count: int, load: int) -> list[str]:
-        """Return whose solves give way to ``count`` of a client that then has ``load`` in all.
+        """Return whose newest solves give way to ``count`` of a client that then has ``load``.
 
         Raises
         ------
         QueueFullError
-            Not as many have more to do.
+            The busier clients have not as many solves in the queue.
         """
         loads = {client: self._load(client) for client in self._waiting}
         found = []
@@ -192,7 +192,7 @@ class Lane:
         self._start_waiting()
 
     def _start_waiting(self) -> None:
-        """Start what can start, of the client that runs the fewest, longest served last."""
+        """Start what can start, of the client that runs the fewest and was served longest ago."""
         while ready := [client for client in self._waiting if self._idle_threads(client) > 0]:
             client = min(ready, key=self._running.__getitem__)
             task = self._waiting[client].popleft()

@@ -10,7 +10,6 @@ from app.scheduling.registry import (
     KINDS,
     SCHEDULERS,
     WIDEBAND_SCHEDULERS,
-    kind_of,
     kind_with,
     schedulers_of,
 )
@@ -51,7 +50,6 @@ __all__ = [
     "VerificationError",
     "WidebandProblem",
     "find_frontier",
-    "kind_of",
     "kind_with",
     "schedulers_of",
     "solve",

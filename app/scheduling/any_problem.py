@@ -1,7 +1,7 @@
 """What problems of every kind have in common."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -27,6 +27,10 @@ class InvalidProblemError(ValueError):
 
     def __reduce__(self) -> tuple[type, tuple[str, str]]:
         return type(self), (self.field, self.message)
+
+
+_NO_DEVICES = np.zeros(0, np.int64)
+_NO_DEVICES.flags.writeable = False
 
 
 class Rebuilt:
@@ -57,6 +61,9 @@ class AnyProblem(Rebuilt, ABC):
 
     uncertain: bool = False
     """Whether any of them is positive."""
+
+    required: IndexArray = _NO_DEVICES
+    """Ascending indices of devices that must be in the set, or nobody is."""
 
     @property
     def values(self) -> RealArray:
@@ -101,9 +108,9 @@ class AnyProblem(Rebuilt, ABC):
         """
 
     @property
-    @abstractmethod
     def why_no_bound(self) -> str | None:
         """Why there is no proven bound for this problem, to follow ``bound``; None if there is."""
+        return None
 
     @property
     def standard(self) -> "AnyProblem":
@@ -122,18 +129,12 @@ class AnyProblem(Rebuilt, ABC):
         """Return ``schedule`` with what a bound of the standard problem says about it."""
         return schedule._replace(upper_bound=upper_bound)
 
-    def restored(self, schedule: Schedule, method: Method) -> Schedule:
+    def restored(
+        self, schedule: Schedule, method: Method, keeps_tolerance: bool = True
+    ) -> Schedule:
         """Return the verified schedule that one of the standard problem stands for."""
         return schedule
 
-    def solved(self, solve: Callable[["AnyProblem", Any], Schedule], spec: Any) -> Schedule:
-        """Return the schedule of this problem.
-
-        Parameters
-        ----------
-        solve
-            (standard problem, spec) → verified schedule.
-        spec
-            The :class:`app.scheduling.spec.SolveSpec`.
-        """
-        return solve(self, spec)
+    def starting_at(self, phases: ComplexArray | None) -> "AnyProblem":
+        """Return the same round with a surface that starts at ``phases``, if it has one."""
+        return self

@@ -127,7 +127,7 @@ def prove(problem: Problem, known: float, stop: MaskArray, spent: MaskArray = _N
     while upper > _attained(known) and stopped == "converged":
         least = _more_than(known, values)
         target = max(upper - step, least)
-        outcome, known, aside, visited = search_tree(
+        outcome, known, undecided_bound, visited = search_tree(
             rows, searched, sizes, reach, values, target, known, best, stop, spent
         )
         nodes += visited
@@ -136,7 +136,9 @@ def prove(problem: Problem, known: float, stop: MaskArray, spent: MaskArray = _N
         elif outcome == NONE:
             upper = target - 1.0 if counts else target
         elif outcome == LIMIT:
-            upper, stopped = max(known, min(upper, np.floor(aside) if counts else aside)), "limit"
+            # A lower target excludes less, so it would leave these nodes undecided as well.
+            undecided_bound = np.floor(undecided_bound) if counts else undecided_bound
+            upper, stopped = max(known, min(upper, undecided_bound)), "limit"
         elif outcome != FOUND:
             stopped = "deadline"
     if upper <= _attained(known):

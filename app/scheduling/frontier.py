@@ -36,10 +36,9 @@ from typing import NamedTuple
 import numpy as np
 
 from app.scheduling.any_problem import AnyProblem
-from app.scheduling.cells.cell import Cell
-from app.scheduling.cells.required import least_tolerance
 from app.scheduling.kernels.dual.frontier import frontier_pursuit
-from app.scheduling.plain import answer
+from app.scheduling.kernels.formulas import SERVED_TOLERANCE
+from app.scheduling.plain import answer, least_tolerance
 from app.scheduling.problem import LARGEST, Problem
 from app.scheduling.pursuit import seed_of, start_of
 from app.scheduling.schedule import Schedule, Stopped
@@ -49,16 +48,15 @@ from app.scheduling.spec import SolveSpec
 from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray
 
 COUNTS = 100
-"""Most numbers of devices that are searched for: beyond so many devices, one for several."""
+"""Most set sizes searched; with more devices, sizes are spaced out."""
 
 VALUES = 100
 """Values that are searched for with priorities: half of them evenly spaced, half in proportion."""
 
-_SERVED_AT = 1 + 1e-9
+_SERVED_AT = 1 + SERVED_TOLERANCE
 """A point's tolerance over the least one that serves its devices, for rounding."""
 
 _NOBODY = np.zeros(0, np.bool_)
-_NO_DEVICES = np.zeros(0, np.int64)
 
 _ENTRIES_AFTER_STOP = 1_000_000
 """Channel entries, N·K for each point, that are processed after the deadline."""
@@ -161,14 +159,14 @@ def find_frontier(
         raise TypeError("a frontier is that of a plain problem, found by dual_pursuit")
     stop = np.zeros(1, np.bool_) if stop is None else stop
     given = start_of(stated.to_standard(spec.warm_start))
-    required = stated.to_standard_set(stated.required) if isinstance(stated, Cell) else _NO_DEVICES
+    required = stated.to_standard_set(stated.required)
     found: list[tuple[float, Point]] = []
-    for values, asked in _searches(problem, required):
+    for values, targets in _searches(problem, required):
         gammas, receivers, rounds = frontier_pursuit(
             problem.channels,
             problem.weights,
             values,
-            asked,
+            targets,
             problem.gamma,
             given,
             parameters.starts,
@@ -185,7 +183,7 @@ def find_frontier(
             (gammas * _SERVED_AT <= problem.gamma) & (gammas < np.append(gammas[1:], np.inf))
         )
         if stop[0]:
-            # Nobody waits long for a deadline to be kept: of a large problem, only some points.
+            # After the deadline, return only some points of a large problem.
             entries = entries[:: -1 - entries.size * problem.entries // _ENTRIES_AFTER_STOP]
         for entry in entries:
             gamma = max(float(gammas[entry]) * _SERVED_AT, 1 / LARGEST)
@@ -210,19 +208,19 @@ def _unbeaten(found: list[tuple[float, Point]]) -> tuple[Point, ...]:
 
 
 def _searches(problem: Problem, required: IndexArray) -> list[tuple[RealArray, RealArray]]:
-    """Return the values (K,) of the devices and those asked (P,), for one search or two."""
+    """Return the values (K,) of the devices and the targets (P,), for one search or two."""
     devices, values = problem.devices, problem.values
     if required.size:
         least, others = float(values[required].sum()), np.delete(values, required)
-        more = _asked(others) if others.size else others
+        more = _targets(others) if others.size else others
         return [(values, least + np.append(0.0, more))]
-    searches = [(np.ones(devices), _asked(np.ones(devices)))]
+    searches = [(np.ones(devices), _targets(np.ones(devices)))]
     if (values != values[0]).any():
-        searches.append((values, _asked(values)))
+        searches.append((values, _targets(values)))
     return searches
 
 
-def _asked(values: RealArray) -> RealArray:
+def _targets(values: RealArray) -> RealArray:
     """Return the values (P,) to search for among sets of devices with these values."""
     total = float(values.sum())
     if (values == values[0]).all():
@@ -240,7 +238,7 @@ def _with_required_alone(
     stop: MaskArray,
 ) -> tuple[RealArray, ComplexArray]:
     """Return the entries, the first with the least error for the required devices alone."""
-    receiver, gamma = least_tolerance(problem, required, stop)
+    receiver, _, gamma = least_tolerance(problem, required, stop)
     if gamma < gammas[0]:
         gammas, receivers = gammas.copy(), receivers.copy()
         gammas[0], receivers[0] = gamma, receiver

@@ -12,7 +12,7 @@ from app.scheduling.any_problem import AnyProblem
 from app.scheduling.schedule import Schedule
 from app.scheduling.scheduler import Selection
 from app.scheduling.spec import SolveSpec
-from app.scheduling.types import MaskArray
+from app.scheduling.types import ComplexArray, IndexArray, MaskArray
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,10 @@ class Kind:
         (problem, schedule, options) → None; raises ``VerificationError`` if the schedule breaks a
         formula. For those who doubt an answer; ``answer`` has checked it already.
     upper_bound
-        (problem, schedule, spec, stop) → a proven bound on how many devices can be served; None if
-        this kind has none.
+        (problem, schedule, spec, stop) → a proven bound on how many devices can be served.
+    least_tolerance
+        (problem, devices, stop) → a receiver of the least error for these devices, phases of the
+        surface or None, and the tolerance γ that they need.
     """
 
     name: str
@@ -43,4 +45,7 @@ class Kind:
     schedulers: str
     answer: Callable[[Any, Selection, SolveSpec, MaskArray], Schedule]
     verify: Callable[..., None]
-    upper_bound: Callable[[Any, Schedule, SolveSpec, MaskArray], float] | None = None
+    upper_bound: Callable[[Any, Schedule, SolveSpec, MaskArray], float]
+    least_tolerance: Callable[
+        [Any, IndexArray, MaskArray], tuple[ComplexArray, ComplexArray | None, float]
+    ]

@@ -1,16 +1,21 @@
 """Plain problems: one matrix of channels, one receiver."""
 
+import numpy as np
+
 from app.scheduling.bounding import bounded
 from app.scheduling.coordination import coordinated
 from app.scheduling.kernels import formulas
 from app.scheduling.kind import Kind
 from app.scheduling.polishing import polish
-from app.scheduling.problem import Problem
+from app.scheduling.problem import LARGEST, Problem
 from app.scheduling.schedule import Schedule
 from app.scheduling.scheduler import Context, Selection
 from app.scheduling.spec import BOUND_MS, SolveSpec
-from app.scheduling.types import MaskArray
-from app.scheduling.verification import require_unbroken, require_within_bound, verify
+from app.scheduling.types import ComplexArray, IndexArray, MaskArray
+from app.scheduling.verification import require_unbroken, verify
+
+_STARTS = 8
+_NEVER = np.zeros(1, np.bool_)
 
 
 def answer(problem: Problem, selection: Selection, spec: SolveSpec, stop: MaskArray) -> Schedule:
@@ -44,10 +49,10 @@ def answer(problem: Problem, selection: Selection, spec: SolveSpec, stop: MaskAr
             computation_error=None,
             nominal_error=None,
         )
-    # With wrong estimates, the tolerance is kept by the search over schedules like this one.
-    keeps_tolerance = spec.scheduler.keeps_tolerance and not problem.uncertain
-    require_unbroken(broken, feasible=schedule.feasible, keeps_tolerance=keeps_tolerance)
-    require_within_bound(schedule)
+    if broken:
+        # With wrong estimates, the tolerance is kept by the search over schedules like this one.
+        keeps_tolerance = spec.scheduler.keeps_tolerance and not problem.uncertain
+        require_unbroken(broken, feasible=schedule.feasible, keeps_tolerance=keeps_tolerance)
     return schedule
 
 
@@ -58,6 +63,44 @@ def _upper_bound(problem: Problem, schedule: Schedule, spec: SolveSpec, stop: Ma
     return problem.as_answered(bounded(problem, known, Context(spec.seed, stop), seconds))
 
 
+def least_tolerance(
+    problem: Problem, members: IndexArray, stop: MaskArray = _NEVER
+) -> tuple[ComplexArray, None, float]:
+    """Return the receiver of the least error for ``members``, no phases, and the γ it needs.
+
+    The best of a few starts, which are always the same: a local optimum, mostly the global one.
+
+    Parameters
+    ----------
+    stop
+        (1,) mask; when it becomes true, the best so far is returned.
+    """
+    weights = problem.weights[members]
+    channels = np.ascontiguousarray(problem.channels[:, members])
+    csi_error = np.broadcast_to(problem.csi_error, problem.devices)[members]
+    # With the largest tolerance, so that nothing but the least error is asked of the receiver.
+    alone = Problem(
+        channels, weights, LARGEST, problem.power, problem.noise_variance, csi_error.copy()
+    )
+    everyone = np.ones(members.size, np.bool_)
+    rng = np.random.default_rng(0)
+    mixtures = rng.standard_normal((_STARTS, members.size, 2)) @ [1, 1j]
+    norms = np.linalg.norm(channels, axis=0)
+    best, least = np.zeros(problem.antennas, np.complex128), np.inf
+    best[0] = 1.0
+    for mixture in mixtures:
+        start = (channels / np.where(norms > 0, norms, 1.0)) @ mixture
+        if not np.abs(start.conj() @ channels).min() > 0:
+            continue
+        receiver, _ = polish(alone, start, everyone, stop)
+        error = coordinated(alone, receiver, everyone, "zero_forcing").computation_error
+        if error < least:
+            best, least = receiver, error
+        if stop[0]:
+            break
+    return best, None, float(least * problem.power / problem.noise_variance)
+
+
 PLAIN = Kind(
     name="",
     problem=Problem,
@@ -65,4 +108,5 @@ PLAIN = Kind(
     answer=answer,
     verify=verify,
     upper_bound=_upper_bound,
+    least_tolerance=least_tolerance,
 )

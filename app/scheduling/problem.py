@@ -7,21 +7,21 @@ to :math:`\phi_k^2 \|c\|^2 \le \gamma |h_k^H c|^2` for all :math:`k \in S`. With
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from app.scheduling.any_problem import AnyProblem, InvalidProblemError
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE, inspect
-from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray
+from app.scheduling.types import ColumnMap, ComplexArray, IndexArray, MaskArray, RealArray
 
 Scalar = TypeVar("Scalar", np.complex128, np.float64)
 
 LARGEST = 1e30
-"""Magnitudes above this or below its reciprocal are rejected: their products would overflow."""
+"""Magnitudes above this or below its reciprocal are refused: their products would overflow."""
 
 MAX_PRIORITY = 1e6
 """Largest priority; the smallest is its reciprocal."""
@@ -100,27 +100,32 @@ class Problem(AnyProblem):
         if least_weight < 1 / LARGEST or most_weight > LARGEST:
             raise InvalidProblemError("weights", f"must be positive, up to {LARGEST:g}")
         errors, uncertain = _no_errors(devices), False
+        csi_error, priorities = self.csi_error, self.priorities
         if not (isinstance(self.csi_error, float) and self.csi_error == 0.0):
             csi_error = frozen("csi_error", self.csi_error, np.float64)
             if csi_error.shape not in ((), (devices,)):
                 raise InvalidProblemError("csi_error", f"must be one number or {devices} numbers")
             if not (csi_error.min() >= 0 and csi_error.max() <= LARGEST):
                 raise InvalidProblemError("csi_error", f"must lie between 0 and {LARGEST:g}")
-            object.__setattr__(self, "csi_error", csi_error)
             errors = frozen("csi_error", np.broadcast_to(csi_error, devices), np.float64)
             uncertain = bool(errors.any())
-        if self.priorities is not None:
-            object.__setattr__(self, "priorities", _checked_priorities(self.priorities, devices))
+        if priorities is not None:
+            priorities = _checked_priorities(priorities, devices)
         if uncertain:
             required = alone_gains(weights, errors, self.gamma, self.power / self.noise_variance)
             required = np.maximum(required, resolved)
         required.flags.writeable = resolved.flags.writeable = False
-        object.__setattr__(self, "errors", errors)
-        object.__setattr__(self, "uncertain", uncertain)
-        object.__setattr__(self, "channels", channels)
-        object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "required_gains", required)
-        object.__setattr__(self, "resolved_gains", resolved)
+        # What a frozen dataclass allows in its own making, in one step.
+        self.__dict__.update(
+            channels=channels,
+            weights=weights,
+            csi_error=csi_error,
+            priorities=priorities,
+            required_gains=required,
+            resolved_gains=resolved,
+            errors=errors,
+            uncertain=uncertain,
+        )
 
     @property
     def sizes(self) -> Mapping[str, int]:
@@ -137,11 +142,6 @@ class Problem(AnyProblem):
     def devices(self) -> int:
         """Number of devices K."""
         return int(self.channels.shape[1])
-
-    @property
-    def why_no_bound(self) -> str | None:
-        """Nothing excludes a bound."""
-        return None
 
     @property
     def entries(self) -> int:
@@ -191,6 +191,28 @@ class Problem(AnyProblem):
         gains = {"required_gains": required, "resolved_gains": np.zeros(self.devices)}
         other.__dict__.update(self.__dict__, **gains)
         return other
+
+    def tuned(self, phases: ComplexArray | None) -> "Problem":
+        """Return the problem itself: there is no surface."""
+        return self
+
+    def allows(self, phases: ComplexArray | None) -> bool:
+        """Return whether a schedule may have these phases: none, without a surface."""
+        return phases is None
+
+    def columns(self, antennas: ColumnMap, devices: ColumnMap) -> ComplexArray:
+        """Return columns (N, …) that span all channels there can be in other coordinates."""
+        return antennas(devices(self.channels))
+
+    def in_coordinates(self, antennas: ColumnMap, devices: ColumnMap, **changed: Any) -> "Problem":
+        """Return the same round in other coordinates, with some other fields ``changed``.
+
+        Parameters
+        ----------
+        antennas, devices
+            What maps columns (N, …), and columns (…, K) of all devices.
+        """
+        return replace(self, channels=antennas(devices(self.channels)), **changed)
 
     def served(self, receiver: ComplexArray) -> MaskArray:
         """Return which devices a unit ``receiver`` (N,) serves, as a (K,) mask."""

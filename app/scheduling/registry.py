@@ -31,11 +31,12 @@ def _find(package: ModuleType) -> Mapping[str, Scheduler]:
     return MappingProxyType(dict(sorted(found.items())))
 
 
-KINDS: tuple[Kind, ...] = (PLAIN, SURFACE, BAND)
-"""Every kind of problem."""
+KINDS: Mapping[type[AnyProblem], Kind] = MappingProxyType(
+    {kind.problem: kind for kind in (PLAIN, SURFACE, BAND)}
+)
+"""Every kind of problem, by the class of its standard problems."""
 
-_KINDS = {kind.problem: kind for kind in KINDS}
-_SCHEDULERS = {kind: _find(import_module(kind.schedulers)) for kind in KINDS}
+_SCHEDULERS = {kind: _find(import_module(kind.schedulers)) for kind in KINDS.values()}
 
 SCHEDULERS = _SCHEDULERS[PLAIN]
 """Every scheduler of plain problems, by name."""
@@ -47,17 +48,12 @@ WIDEBAND_SCHEDULERS = _SCHEDULERS[BAND]
 """Every scheduler for problems over a band, by name."""
 
 
-def kind_of(problem: AnyProblem) -> Kind:
-    """Return the kind of ``problem``, or of the standard problem that it comes down to."""
-    return _KINDS[type(problem.standard)]
-
-
 def schedulers_of(problem: AnyProblem) -> Mapping[str, Scheduler]:
     """Return the schedulers for problems of this kind."""
-    return _SCHEDULERS[kind_of(problem)]
+    return _SCHEDULERS[KINDS[type(problem.standard)]]
 
 
 def kind_with(scheduler: Scheduler) -> Kind:
     """Return the kind whose problems ``scheduler`` solves; plain if it is not registered."""
-    kinds = (kind for kind in KINDS if _SCHEDULERS[kind].get(scheduler.name) is scheduler)
+    kinds = (kind for kind in KINDS.values() if _SCHEDULERS[kind].get(scheduler.name) is scheduler)
     return next(kinds, PLAIN)

@@ -21,7 +21,7 @@ from dataclasses import replace
 import numpy as np
 
 from app.scheduling.any_problem import AnyProblem
-from app.scheduling.registry import kind_of
+from app.scheduling.registry import KINDS
 from app.scheduling.schedule import Schedule
 from app.scheduling.scheduler import Context, DeadlineExceededError, Selection
 from app.scheduling.spec import SolveSpec
@@ -61,7 +61,7 @@ def solve_robust(problem: AnyProblem, spec: SolveSpec, stop: MaskArray) -> Sched
             budget = low
             continue
         if found.feasible or found.active.size == 0:
-            # Whom one tolerance leaves out, a smaller one leaves out as well.
+            # A device that one tolerance excludes, a smaller one excludes too.
             high = budget
         else:
             low = budget
@@ -74,7 +74,7 @@ def solve_robust(problem: AnyProblem, spec: SolveSpec, stop: MaskArray) -> Sched
 
 def _solved_for(problem: AnyProblem, spec: SolveSpec, budget: float, stop: MaskArray) -> Schedule:
     """Solve with the tolerance that ``budget`` leaves; the schedule may not keep the real one."""
-    answer = kind_of(problem).answer
+    answer = KINDS[type(problem)].answer
     exact = problem.exact(budget)
     context = Context(spec.seed, stop, spec.warm_start)
     schedule = answer(exact, spec.scheduler.select(exact, spec.parameters, context), spec, stop)
@@ -94,7 +94,7 @@ def _emptied(problem: AnyProblem, schedule: Schedule, spec: SolveSpec, stop: Mas
     nowhere = np.zeros(problem.receiver_shape, np.complex128)
     nobody = np.zeros(problem.devices, np.bool_)
     selection = Selection(nowhere, nobody, 0, schedule.stopped, schedule.phases)
-    return kind_of(problem).answer(problem, selection, replace(spec, polish=False), stop)
+    return KINDS[type(problem)].answer(problem, selection, replace(spec, polish=False), stop)
 
 
 def _rank(problem: AnyProblem, schedule: Schedule) -> tuple[float, float]:

@@ -19,7 +19,6 @@ from typing import (
 import numpy as np
 from annotated_types import Ge, GroupedMetadata, Gt, Le, Lt
 
-from app.scheduling.any_problem import AnyProblem, InvalidProblemError
 from app.scheduling.schedule import Stopped
 from app.scheduling.types import ComplexArray, MaskArray
 
@@ -167,21 +166,6 @@ class Scheduler:
         if self.estimate is None:
             return math.inf
         return OVERHEAD_SECONDS + self.estimate(parameters, antennas, devices)
-
-    def require_suited(self, problem: AnyProblem) -> None:
-        """Raise :class:`InvalidProblemError` if ``problem`` is too large or has priorities."""
-        limits = {"devices": self.max_devices, "elements": self.max_elements}
-        for what, most in limits.items():
-            if most is not None and problem.sizes.get(what, 0) > most:
-                size = problem.sizes[what]
-                raise InvalidProblemError(
-                    "algorithm", f"{self.name} takes at most {most} {what}, not {size}"
-                )
-        if problem.priorities is not None and not self.takes_priorities:
-            field = problem.valued_by
-            raise InvalidProblemError(
-                field, f"{self.name} takes no {field}; choose dual_pursuit, for example"
-            )
 
     def variants(self) -> Iterator[Parameters]:
         """Yield the defaults, then the defaults with each other choice of one parameter.

@@ -1,16 +1,22 @@
 """problem → scheduler → coordination → verified schedule."""
 
+import time
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from app.scheduling.any_problem import AnyProblem
-from app.scheduling.registry import kind_of, schedulers_of
+from app.scheduling.cells.required import with_required
+from app.scheduling.cells.transform import StatedProblem
+from app.scheduling.registry import KINDS, schedulers_of
 from app.scheduling.robust import solve_robust
 from app.scheduling.schedule import Schedule
 from app.scheduling.scheduler import Context, Parameters
 from app.scheduling.spec import SolveSpec
+from app.scheduling.stopping import flag_after
 from app.scheduling.types import MaskArray
 from app.scheduling.verification import require_within_bound
 
@@ -66,45 +72,94 @@ def solve_specified(
         ``stop`` was set before there was anything to answer.
     """
     stop = np.zeros(1, np.bool_) if stop is None else stop
-    schedule = problem.solved(partial(_solve_standard, stop), spec)
+    if problem.standard is problem:
+        schedule = _solve_standard(problem, spec, stop)
+    else:
+        schedule = _solve_in_standard(problem, spec, stop)
     needs_bound = spec.bound or spec.scheduler.proves
     return with_bound(problem, schedule, spec, stop) if needs_bound else schedule
 
 
-def _solve_standard(stop: MaskArray, problem: AnyProblem, spec: SolveSpec) -> Schedule:
+def _solve_standard(problem: AnyProblem, spec: SolveSpec, stop: MaskArray) -> Schedule:
     if problem.uncertain and spec.scheduler.keeps_tolerance:
         return solve_robust(problem, spec, stop)
     context = Context(spec.seed, stop, spec.warm_start)
     selection = spec.scheduler.select(problem, spec.parameters, context)
-    return kind_of(problem).answer(problem, selection, spec, stop)
+    return KINDS[type(problem)].answer(problem, selection, spec, stop)
+
+
+def _solve_in_standard(problem: AnyProblem, spec: SolveSpec, stop: MaskArray) -> Schedule:
+    """Solve the standard problem; return its schedule in the coordinates of ``problem``."""
+    standard = problem.standard
+    spec = replace(spec, warm_start=problem.to_standard(spec.warm_start))
+    schedule = _solve_standard(standard, spec, stop)
+    if problem.required.size:
+        kind, solve = KINDS[type(standard)], partial(_solve_standard, stop=stop)
+        required = problem.to_standard_set(problem.required)
+        schedule = with_required(standard, kind, required, schedule, solve, spec)
+    return problem.restored(schedule, spec.coordination, spec.scheduler.keeps_tolerance)
+
+
+def solve_each(problems: Sequence[AnyProblem], spec: SolveSpec, stop: MaskArray) -> list[Schedule]:
+    """Return the schedule of every problem.
+
+    Bounds come last, so that a deadline that cuts them short leaves every schedule.
+    """
+    without_bound = replace(spec, bound=False, bound_ms=None) if spec.bound else spec
+    schedules = [solve_specified(problem, without_bound, stop) for problem in problems]
+    if not spec.bound:
+        return schedules
+    return [
+        with_bound(problem, schedule, spec, stop)
+        for problem, schedule in zip(problems, schedules, strict=True)
+    ]
+
+
+def solve_until(
+    problems: Sequence[AnyProblem], spec: SolveSpec, search_ends: float
+) -> list[Schedule]:
+    """Solve in a separate process, which does not see the flag of the service's.
+
+    Parameters
+    ----------
+    search_ends
+        When to stop, as :func:`time.monotonic` tells it.
+    """
+    with flag_after(search_ends - time.monotonic()) as stop:
+        return solve_each(problems, spec, stop)
 
 
 def with_bound(
     problem: AnyProblem, schedule: Schedule, spec: SolveSpec, stop: MaskArray | None = None
 ) -> Schedule:
-    """Return a verified ``schedule`` with a bound, unless it has one."""
-    upper_bound = kind_of(problem).upper_bound
-    if schedule.upper_bound is not None or upper_bound is None:
-        return schedule
-    stop = np.zeros(1, np.bool_) if stop is None else stop
-    known = schedule._replace(active=problem.to_standard_set(schedule.active))
-    bound = upper_bound(problem.standard, known, spec, stop)
-    bounded = problem.with_bound(schedule, bound)
-    require_within_bound(bounded)
-    return bounded
+    """Return ``schedule`` with a bound, proven now unless it has one, that it does not exceed."""
+    if schedule.upper_bound is None:
+        stop = np.zeros(1, np.bool_) if stop is None else stop
+        known = schedule._replace(active=problem.to_standard_set(schedule.active))
+        kind = KINDS[type(problem.standard)]
+        bound = kind.upper_bound(problem.standard, known, spec, stop)
+        schedule = problem.with_bound(schedule, bound)
+    require_within_bound(schedule)
+    return schedule
 
 
 def verify(problem: AnyProblem, schedule: Schedule, **options: Any) -> None:
     """Check a schedule against the formulas of its kind, using only the numbers of the problem.
 
+    One of a cell is checked in the cell's own coordinates.
+
     Parameters
     ----------
     options
-        Those of the kind: see :func:`app.scheduling.verification.verify`.
+        Those of the kind, or of :meth:`StatedProblem.verify`: see
+        :func:`app.scheduling.verification.verify`.
 
     Raises
     ------
     VerificationError
         A formula does not hold.
     """
-    kind_of(problem).verify(problem, schedule, **options)
+    if isinstance(problem, StatedProblem):
+        problem.verify(schedule, **options)
+    else:
+        KINDS[type(problem)].verify(problem, schedule, **options)

@@ -68,7 +68,19 @@ class SolveSpec(Rebuilt):
 
     def require_suited(self, problem: AnyProblem) -> None:
         """Raise :class:`InvalidProblemError` if ``problem`` cannot be solved this way."""
-        self.scheduler.require_suited(problem)
+        scheduler = self.scheduler
+        limits = {"devices": scheduler.max_devices, "elements": scheduler.max_elements}
+        for what, most in limits.items():
+            if most is not None and problem.sizes.get(what, 0) > most:
+                size = problem.sizes[what]
+                raise InvalidProblemError(
+                    "algorithm", f"{scheduler.name} takes at most {most} {what}, not {size}"
+                )
+        if problem.priorities is not None and not scheduler.takes_priorities:
+            field = problem.valued_by
+            raise InvalidProblemError(
+                field, f"{scheduler.name} takes no {field}; choose dual_pursuit, for example"
+            )
         if self.bound and problem.why_no_bound is not None:
             raise InvalidProblemError("bound", problem.why_no_bound)
         if self.warm_start is not None and self.warm_start.shape != problem.receiver_shape:

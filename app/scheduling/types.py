@@ -1,5 +1,7 @@
 """Array types of the core."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,3 +9,5 @@ ComplexArray = NDArray[np.complex128]
 RealArray = NDArray[np.float64]
 IndexArray = NDArray[np.int64]
 MaskArray = NDArray[np.bool_]
+
+ColumnMap = Callable[[ComplexArray], ComplexArray]

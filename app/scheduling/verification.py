@@ -36,11 +36,9 @@ def verify(
     """
     if schedule.phases is not None:
         raise VerificationError("there is no surface, so there can be no phases")
-    active, receiver = schedule.active, schedule.receiver
-    if active.size == 0:
-        if schedule.feasible or receiver is not None or schedule.transmit_scalars.any():
-            raise VerificationError("an empty schedule must be infeasible and transmit nothing")
+    if is_empty(schedule):
         return
+    active, receiver = schedule.active, schedule.receiver
     if receiver is None or schedule.power_factor is None or schedule.computation_error is None:
         raise VerificationError("active devices need a receiver")
     if (schedule.nominal_error is None) == problem.uncertain:
@@ -65,6 +63,21 @@ def verify(
         method == "zero_forcing",
     )
     require_unbroken(broken, feasible=schedule.feasible, keeps_tolerance=keeps_tolerance)
+
+
+def is_empty(schedule: Schedule) -> bool:
+    """Return whether nobody is active.
+
+    Raises
+    ------
+    VerificationError
+        Nobody is, but the schedule is feasible or transmits something.
+    """
+    if schedule.active.size:
+        return False
+    if schedule.feasible or schedule.receiver is not None or schedule.transmit_scalars.any():
+        raise VerificationError("an empty schedule must be infeasible and transmit nothing")
+    return True
 
 
 def require_unbroken(broken: int, *, feasible: bool, keeps_tolerance: bool) -> None:

@@ -30,9 +30,9 @@ Measured = dict[Case, tuple[Capacity, list[Outcome]]]
 
 
 def percentiles(latencies: Sequence[float]) -> list[float | None]:
-    """Return the latencies at :data:`PERCENTILES`; None beyond which no request is expected."""
+    """Return the latencies at :data:`PERCENTILES`; None where there are too few requests."""
     ordered, count = sorted(latencies), len(latencies)
-    # How many lie at or below each; 99.9 % of 2000 are 1998, which floating point makes more.
+    # How many lie at or below each. 99.9 % of 2000 are 1998; floating point gives a little more.
     ranks = [math.ceil(count * share / 100 - 1e-9) for share in PERCENTILES]
     return [ordered[rank - 1] if rank < count else None for rank in ranks]
 

@@ -8,7 +8,7 @@
 :class:`AsyncSchedulerClient` is the same for asyncio and trio.
 """
 
-from airsched_client._retry import Patience
+from airsched_client._retry import Patience, RetryRule
 from airsched_client._version import __version__
 from airsched_client.async_client import AsyncSchedulerClient
 from airsched_client.client import SchedulerClient
@@ -52,6 +52,7 @@ __all__ = [
     "OverloadedError",
     "Parameter",
     "Patience",
+    "RetryRule",
     "Schedule",
     "ScheduleOptions",
     "SchedulerClient",

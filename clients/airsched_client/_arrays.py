@@ -1,4 +1,4 @@
-"""Converts arrays as wireless tools produce them to the shapes of the API, or rejects them."""
+"""Converts arrays as wireless tools produce them to the shapes of the API, or refuses them."""
 
 from collections.abc import Iterable
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""Everything of a call but sending it: the request, and how the answer is read."""
+"""The request of every call, and how its answer is read; the clients only send."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -55,7 +55,7 @@ class Call(Generic[Result]):
     deadline: float = 0.0
 
     def result(self, response: httpx.Response) -> Result:
-        """Return what ``response`` says, or raise the error that it is."""
+        """Return what ``response`` says, or raise the error that it reports."""
         if not response.is_success:
             raise error_from(response)
         try:
@@ -100,7 +100,7 @@ def schedule_irs(
 
 
 MAX_BATCH, MAX_BATCH_DEVICES = 256, 65_536
-"""Most rounds in one request, and most devices over all of them, as the service has by default."""
+"""The service's default limits on a batch: rounds, and devices summed over them."""
 
 
 def schedule_batch(
@@ -164,7 +164,7 @@ ALGORITHMS: Call[tuple[Algorithm, ...]] = Call(
 
 READY: Call[Any] = Call({"method": "GET", "url": "/health/ready"}, lambda answer: answer)
 READY_PERIOD = 0.25
-"""Seconds between two questions whether the service is ready."""
+"""Seconds between two checks whether the service is ready."""
 
 RENAMED = "frontier() is now schedule_frontier(); the old name goes in the next release"
 
@@ -224,7 +224,7 @@ _ONE_FOR_ALL = ("power", "csi_error")
 def _fields(
     shapes: Shapes, kind: type[Any], options: Mapping[str, Any], **axes: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Return the options that are given, arrays converted and held against the others.
+    """Return the options that are given, with arrays converted and their axes compared.
 
     Parameters
     ----------

@@ -125,7 +125,7 @@ def rule_of(retries: "int | RetryRule") -> RetryRule:
 
 
 def failure_of(error: httpx.RequestError | AirschedError) -> AirschedError:
-    """Return an error of httpx as one of ours; ours as it is."""
+    """Convert httpx errors to :class:`AirschedError`; return others unchanged."""
     if isinstance(error, AirschedError):
         return error
     where, why = f"{error.request.url}", str(error) or type(error).__name__

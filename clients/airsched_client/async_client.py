@@ -34,7 +34,7 @@ class AsyncSchedulerClient:
     base_url, api_key, timeout, retries, encoding, max_connections
         As for :class:`SchedulerClient`.
     transport, http_client
-        Likewise, but asynchronous.
+        As for :class:`SchedulerClient`, but the asynchronous classes of httpx.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class AsyncSchedulerClient:
         timeout: float | None = None,
         **options: Unpack[FrontierOptions],
     ) -> Frontier:
-        """Do as :meth:`schedule_frontier`, which is the name to use; goes in the next release."""
+        """Call :meth:`schedule_frontier`: a deprecated name, to be removed in the next release."""
         warnings.warn(_calls.RENAMED, DeprecationWarning, stacklevel=2)
         return await self.schedule_frontier(channels, layout=layout, timeout=timeout, **options)
 

@@ -284,7 +284,7 @@ class SchedulerClient:
         timeout: float | None = None,
         **options: Unpack[FrontierOptions],
     ) -> Frontier:
-        """Do as :meth:`schedule_frontier`, which is the name to use; goes in the next release."""
+        """Call :meth:`schedule_frontier`: a deprecated name, to be removed in the next release."""
         warnings.warn(_calls.RENAMED, DeprecationWarning, stacklevel=2)
         return self.schedule_frontier(channels, layout=layout, timeout=timeout, **options)
 

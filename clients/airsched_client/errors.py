@@ -160,7 +160,7 @@ _KINDS: dict[int, type[ServiceError]] = {
     504: DeadlineError,
 }
 _GATEWAY_RETRYABLE = (502, 503)
-"""What to repeat when a gateway answers in place of the service, which would say it itself."""
+"""Statuses to repeat if a gateway sent them; the service's own errors say it themselves."""
 
 
 def error_from(response: httpx.Response) -> AirschedError:

@@ -32,34 +32,34 @@ Run = Callable[[Mapping[str, Any]], None]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the comparison; return the exit status."""
-    asked = _parser().parse_args(arguments)
+    options = _parser().parse_args(arguments)
     # `make` forwards SIGTERM unchanged: handle it like Ctrl-C.
     signal.signal(signal.SIGTERM, _interrupt)
-    if any(asked.output.glob("*/runs/*.jsonl")):
-        print(f"{asked.output} already holds results: choose another folder", file=sys.stderr)
+    if any(options.output.glob("*/runs/*.jsonl")):
+        print(f"{options.output} already holds results: choose another folder", file=sys.stderr)
         return 1
     network: dict[str, Any] = {}
-    if asked.channels is not None:
-        trace = Trace.open(asked.channels)
-        network = {"trace": str(asked.channels.resolve())}
+    if options.channels is not None:
+        trace = Trace.open(options.channels)
+        network = {"trace": str(options.channels.resolve())}
         network |= {"devices": trace.devices, "antennas": trace.antennas}
-    config = {**defaults(), **network, "num-server-rounds": asked.rounds}
-    config["gamma-db"] = asked.gamma_db
+    config = {**defaults(), **network, "num-server-rounds": options.rounds}
+    config["gamma-db"] = options.gamma_db
     try:
         with (
             running_command(log_level="warning") as (_, url),
-            _on_ray(config["devices"]) if asked.ray else _in_process() as run,
+            _on_ray(config["devices"]) if options.ray else _in_process() as run,
         ):
-            for strategy in asked.strategies:
-                folder = asked.output / strategy
+            for strategy in options.strategies:
+                folder = options.output / strategy
                 given = {**config, "scheduler-url": url, "strategy": strategy}
-                if not _run_all(run, given, folder, asked.policies, asked.seeds):
+                if not _run_all(run, given, folder, options.policies, options.seeds):
                     print("the app failed: its log is above", file=sys.stderr)
                     return 1
     except KeyboardInterrupt:
         return 130
-    for strategy in asked.strategies:
-        _report(asked.output / strategy, strategy, config)
+    for strategy in options.strategies:
+        _report(options.output / strategy, strategy, config)
     return 0
 
 

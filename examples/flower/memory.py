@@ -1,7 +1,7 @@
 """``python -m examples.flower.memory``: the server's memory for a model as large as a ResNet-18.
 
 Twenty nodes in this process send 11 million weights each, for two rounds, to plain FedAvg and to
-FedAvg over the air, each in a process of its own. Starts a service.
+FedAvg over the air, each in a separate process. Starts a service.
 """
 
 import resource

@@ -1,7 +1,7 @@
 """``python -m examples.own_model.memory``: the memory that a round of a ResNet-18 takes.
 
-Twenty devices with one batch of four images each train for two rounds, each case in a process of
-its own. Starts a service. Prints peaks of resident memory, and what is left when the peak without
+Twenty devices with one batch of four images each train for two rounds, each case in a separate
+process. Starts a service. Prints peaks of resident memory, and what is left when the peak without
 any round is taken off.
 """
 

@@ -21,7 +21,7 @@ _THERMAL_DBM = -174.0
 """Power of thermal noise in one hertz."""
 
 
-def record(asked: argparse.Namespace) -> dict[str, Any]:
+def record(options: argparse.Namespace) -> dict[str, Any]:
     """Return the arrays of the trace: drops one after the other, each with its rounds."""
     # Here, because it takes seconds: `--help` and a wrong option answer at once.
     import sionna.phy
@@ -29,35 +29,35 @@ def record(asked: argparse.Namespace) -> dict[str, Any]:
     from sionna.phy.channel import cir_to_ofdm_channel, gen_single_sector_topology
     from sionna.phy.channel.tr38901 import PanelArray, UMa, UMi
 
-    sionna.phy.config.seed = asked.seed
+    sionna.phy.config.seed = options.seed
     user, base = (
-        PanelArray(1, columns, "single", "V", pattern, asked.carrier)
-        for columns, pattern in ((1, "omni"), (asked.antennas, "38.901"))
+        PanelArray(1, columns, "single", "V", pattern, options.carrier)
+        for columns, pattern in ((1, "omni"), (options.antennas, "38.901"))
     )
-    scenario = {"umi": UMi, "uma": UMa}[asked.scenario]
-    model = scenario(asked.carrier, "low", user, base, "uplink")
-    topology = gen_single_sector_topology(asked.drops, asked.devices, asked.scenario)
+    scenario = {"umi": UMi, "uma": UMa}[options.scenario]
+    model = scenario(options.carrier, "low", user, base, "uplink")
+    topology = gen_single_sector_topology(options.drops, options.devices, options.scenario)
     model.set_topology(*topology)
     offsets = torch.tensor(
-        frequencies(asked.subcarriers, asked.bandwidth), device=sionna.phy.config.device
+        frequencies(options.subcarriers, options.bandwidth), device=sionna.phy.config.device
     ).float()
     rounds = []
-    for _ in range(asked.rounds):
+    for _ in range(options.rounds):
         gains, delays = model(1, 1.0)
         found = cir_to_ofdm_channel(offsets, gains, delays, normalize=False)
         # [drop, server, antenna, user, its antenna, time, subcarrier]
         rounds.append(found[:, 0, :, :, 0, 0, :].cpu().numpy())
     channels = stacked(rounds)
-    noise_dbm = _THERMAL_DBM + 10 * np.log10(asked.bandwidth) + asked.noise_figure
-    amplitude = 10 ** ((asked.power_dbm - noise_dbm) / 20)
+    noise_dbm = _THERMAL_DBM + 10 * np.log10(options.bandwidth) + options.noise_figure
+    amplitude = 10 ** ((options.power_dbm - noise_dbm) / 20)
     trace = {
         "channels": (amplitude * channels).astype(np.complex64),
         "power": 1.0,
         "noise_variance": 1.0,
-        "carrier_frequency": asked.carrier,
+        "carrier_frequency": options.carrier,
     }
     # Positions change with the drop; the format has room for one.
-    return trace if asked.drops > 1 else {**trace, "positions": topology[0][0].cpu().numpy()}
+    return trace if options.drops > 1 else {**trace, "positions": topology[0][0].cpu().numpy()}
 
 
 def frequencies(subcarriers: int, bandwidth: float) -> NDArray[np.float64]:
@@ -95,8 +95,8 @@ def main() -> None:
     add("--noise-figure", type=float, default=5.0, help="dB, of the base station")
     add("--power-dbm", type=float, default=23.0, help="dBm, of a user")
     add("--seed", type=int, default=0, help="seed of everything random")
-    asked = parser.parse_args()
-    np.savez(asked.output, **record(asked))
+    options = parser.parse_args()
+    np.savez(options.output, **record(options))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The figures: one module each, named as its figure, that defines ``FIGURE``.
 
-A new module is found by itself.
+New modules are found automatically.
 """
 
 from collections.abc import Mapping

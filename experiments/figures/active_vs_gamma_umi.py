@@ -9,6 +9,7 @@ from experiments.series import DC, DUAL_PURSUIT, MATCHING_PURSUIT
 _ROUNDS = {"quick": 20, "paper": 200}
 _DROPS = 20
 """Of the trace; its rounds are spread evenly over them."""
+_MODEL = "TR 38.901 channels at 3.5 GHz"
 _GAMMAS_DB = range(-35, 21, 5)
 
 
@@ -31,8 +32,8 @@ def remarks(measured: Measured, papers: PaperCurves) -> list[str]:
     """Say how the algorithms compare on the same drops."""
     at = (-30, -20, -10, 0, 10)
     return [
-        "Not in the paper: TR 38.901 channels at 3.5 GHz in place of its network. Gains differ by "
-        "tens of dB, most users being indoors.",
+        f"Not in the paper: {_MODEL} in place of its network. Gains differ by tens of dB, most "
+        "users being indoors.",
         "- **Dual pursuit** minus matching pursuit on the same drops: "
         f"{paired_at(measured, DUAL_PURSUIT, MATCHING_PURSUIT, at)}; minus dc: "
         f"{paired_at(measured, DUAL_PURSUIT, DC, at)}.",

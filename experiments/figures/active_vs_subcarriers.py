@@ -21,7 +21,7 @@ FIGURE = Figure(
     title="Active devices over a band, by its number of subcarriers",
     x_label="subcarriers F",
     y_label="mean number of active devices",
-    size="K = 20, N = 6, 4 taps",
+    size=f"K = 20, N = 6, {TAPS} taps",
     unit="channels",
     series=SERIES,
     measure=measure,

@@ -21,7 +21,7 @@ FIGURE = Figure(
     title="Active devices over a band, by its number of taps: one tap makes it flat",
     x_label="taps",
     y_label="mean number of active devices",
-    size="K = 20, N = 6, F = 16",
+    size=f"K = 20, N = 6, F = {SUBCARRIERS}",
     unit="channels",
     series=SERIES,
     measure=measure,

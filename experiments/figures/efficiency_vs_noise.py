@@ -42,18 +42,21 @@ def remarks(measured: Measured, papers: PaperCurves) -> list[str]:
         "and gives no σ². `efficiency_vs_gamma` has all tolerances with the numbers found here, "
         "and says what is certain and what is a guess.",
         *(_fitted(each, measured.curves[each]) for each in _SERIES),
-        "- *Noise of the schedule* differs so much between channels that ζ does too, from seed to "
-        "seed: one standard error of ζ is about a factor of two in its σ².",
+        f"- *{_OWN.capitalize()}* differs so much between channels that ζ does too, from seed to "
+        "seed.",
     ]
 
 
 def _fitted(each: Series, curve: Curve) -> str:
-    variance = fit({x: point.value for x, point in curve.items()})
+    less, variance, more = (
+        fit({x: point.value + errors * point.error for x, point in curve.items()})
+        for errors in (-1, 0, 1)
+    )
     low, high = LADDER[0], LADDER[-1]
     return (
-        f"- *{each.setting.capitalize()}*: **σ² = {variance:.2g}** gives the paper's value. At the "
-        f"ends of the ladder, σ² = {low:g} and {high:g}, ζ is {plus_minus(curve[low])} and "
-        f"{plus_minus(curve[high])}."
+        f"- *{each.setting.capitalize()}*: **σ² = {variance:.2g}** gives the paper's value; with ζ "
+        f"one standard error lower or higher, {less:.2g} or {more:.2g}. At the ends of the ladder, "
+        f"σ² = {low:g} and {high:g}, ζ is {plus_minus(curve[low])} and {plus_minus(curve[high])}."
     )
 
 

@@ -6,6 +6,7 @@ from experiments.rivals import cost_gsds, measured
 from experiments.runner import Runner
 from experiments.selection import SEED
 from experiments.series import policy_series
+from lab.rivals.gsds import OBJECTIVE, REFERENCE
 
 _DROPS: dict[Scale, int] = {"quick": 20, "paper": 400}
 POWERS_DBM = (-35, -25, -15, -5, 5, 15)
@@ -31,13 +32,12 @@ def measure(scale: Scale, runner: Runner) -> Measured:
 def remarks(measured: Measured, papers: PaperCurves) -> list[str]:
     """Return the paired differences."""
     lines = [
-        "Not in the paper. GSDS is that of Moradi Kalarde et al. (2023), "
-        "[arXiv:2302.14336](https://arxiv.org/abs/2302.14336), written from its abstract and its "
-        "objective, 4(1 − Φ_S/Φ)² + (σ²/2P) max(φ_k²/\\|cᴴh_k\\|²)/Φ_S²; `lab/rivals/gsds.py` says "
-        "what is assumed, the channels among it. Less is better. Ours is the point of the frontier "
-        "with the least cost, with the weights as priorities: the objective counts the weight of "
-        "the devices that are scheduled. `experiments.studies frontier_priorities` has the best of "
-        "all sets, and the frontier without priorities.",
+        f"Not in the paper. GSDS is that of {REFERENCE}, written from its abstract and its "
+        f"objective, {OBJECTIVE}; `lab/rivals/gsds.py` says what is assumed, the channels among "
+        "it. Less is better. Ours is the point of the frontier with the least cost, with the "
+        "weights as priorities: the objective counts the weight of the devices that are scheduled. "
+        "`experiments.studies frontier_priorities` has the best of all sets, and the frontier "
+        "without priorities.",
     ]
     for gsds, frontier in _PAIRS:
         differences = ", ".join(

@@ -6,11 +6,14 @@ from experiments.rivals import count_kim, measured
 from experiments.runner import Runner
 from experiments.selection import SEED
 from experiments.series import DUAL_PURSUIT, MATCHING_PURSUIT, policy_series
+from lab.rivals.kim import REFERENCE
 
 _CHANNELS: dict[Scale, int] = {"quick": 10, "paper": 100}
 _TOLERANCE, _DEVICES = "tolerance", "devices"
 GAMMAS_DB, DEVICES = tuple(range(-12, 21, 4)), (30, 45, 60, 80, 100)
 AT_DEVICES, AT_GAMMA_DB = 60, 4.0
+LEVELS_DB = 0.0
+"""Where the remarks give the levels."""
 SUBGRADIENT, EXACT = policy_series("mm_subgradient"), policy_series("mm_exact")
 _METHODS = {each.algorithm: each for each in (DUAL_PURSUIT, SUBGRADIENT, EXACT, MATCHING_PURSUIT)}
 _PAIRS = tuple(
@@ -35,17 +38,16 @@ def measure(scale: Scale, runner: Runner) -> Measured:
 
 
 def remarks(measured: Measured, papers: PaperCurves) -> list[str]:
-    """Return the paired differences, and the levels at 0 dB."""
-    at_0 = ", ".join(
-        f"{each.label} {plus_minus(measured.curves[each.at(_TOLERANCE)][0.0])}"
+    """Return the levels at one tolerance, and the paired differences."""
+    levels = ", ".join(
+        f"{each.label} {plus_minus(measured.curves[each.at(_TOLERANCE)][LEVELS_DB])}"
         for each in _METHODS.values()
     )
     lines = [
-        "Not in the paper. `mm` is the majorisation–minimisation of Kim, Swindlehurst and Park "
-        "(2023), [doi:10.1109/TWC.2023.3251339](https://doi.org/10.1109/TWC.2023.3251339), written "
-        "from its abstract; `lab/rivals/kim.py` says what is assumed. Its inner problems are "
-        "solved by projected subgradients, as proposed, or exactly.",
-        f"- At 0 dB and K = {AT_DEVICES}: {at_0}.",
+        f"Not in the paper. `mm` is the majorisation–minimisation of {REFERENCE}, written from its "
+        "abstract; `lab/rivals/kim.py` says what is assumed. Its inner problems are solved by "
+        "projected subgradients, as proposed, or exactly.",
+        f"- At {LEVELS_DB:g} dB and K = {AT_DEVICES}: {levels}.",
     ]
     for other in (SUBGRADIENT, EXACT):
         differences = paired_at(

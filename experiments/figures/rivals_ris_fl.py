@@ -6,7 +6,15 @@ from experiments.rivals import REFINED, TOLERANCES_DB, cost_ris_fl, measured
 from experiments.runner import Runner
 from experiments.selection import SEED
 from experiments.series import policy_series
-from lab.rivals.ris_fl import ANTENNAS, DEVICES, ELEMENTS, SNR_DB, THRESHOLD
+from lab.rivals.ris_fl import (
+    ANTENNAS,
+    DEVICES,
+    ELEMENTS,
+    OBJECTIVE,
+    REFERENCE,
+    SNR_DB,
+    THRESHOLD,
+)
 
 _DROPS: dict[Scale, int] = {"quick": 2, "paper": 20}
 _REFINED_DROPS: dict[Scale, int] = {"quick": 2, "paper": 5}
@@ -37,12 +45,10 @@ def measure(scale: Scale, runner: Runner) -> Measured:
 def remarks(measured: Measured, papers: PaperCurves) -> list[str]:
     """Say what is compared, and the paired differences."""
     lines = [
-        "Not in the paper. *gibbs sca* is that of Liu, Yuan and Zhang (2021), "
-        "[arXiv:2011.10282](https://arxiv.org/abs/2011.10282), written from the paper and the "
-        "defaults of its published simulation (`lab/rivals/ris_fl.py`). The cost is 4(1 − Φ_S/Φ)² "
-        "+ (σ²/P) max(φ_k²/\\|cᴴh_k\\|²)/Φ_S²; less is better. At the default threshold of "
-        f"{THRESHOLD:g} its inner iterations stop long before they converge; *refined* has "
-        f"{REFINED:g}.",
+        f"Not in the paper. *gibbs sca* is that of {REFERENCE}, written from the paper and the "
+        f"defaults of its published simulation (`lab/rivals/ris_fl.py`). The cost is {OBJECTIVE}; "
+        f"less is better. At the default threshold of {THRESHOLD:g} its inner iterations "
+        f"stop long before they converge; *refined* has {REFINED:g}.",
     ]
     for pair in _PAIRS:
         for x, point in sorted(measured.paired[pair].items()):

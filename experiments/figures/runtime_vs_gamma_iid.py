@@ -1,6 +1,6 @@
 """Figure 3: seconds per schedule against γ, iid channels, K = 20, N = 6."""
 
-from experiments.compare import ratios
+from experiments.compare import minus, ratios
 from experiments.figure import Figure, Measured, PaperCurves, Scale
 from experiments.runner import Runner
 from experiments.selection import Counts, call, count_of, median_seconds
@@ -34,19 +34,20 @@ def measure(scale: Scale, runner: Runner) -> Measured:
 
 
 def quick(scale: Scale) -> str:
-    """Say that a quick run is one; the paper does not give its number of channels."""
-    return "" if scale == "paper" else "a quick run, a fifth of the channels of a full one"
+    """Return in what a quick run is smaller; the paper does not give its number of channels."""
+    return "" if scale == "paper" else "a quick run, with fewer channels than a full one"
 
 
 def remarks(measured: Measured, papers: PaperCurves) -> list[str]:
     """Return the ratios."""
+    least = min(min(curve) for curve in measured.curves.values())
     return [
         "Seconds depend on the machine, so compare the ratios within one run. The paper's are "
         "those of its own run, on its own machine. Geometric means over the points that two "
         "curves share:",
         *ratios(measured.curves, papers, FIGURE.series),
-        "- At −10 dB ours are fast because most devices cannot be served even alone, and leave "
-        "the programmes first.",
+        f"- At {minus(f'{least:g}')} dB ours are fast because most devices cannot be served even "
+        "alone, and leave the programmes first.",
         "- The paper's dc solves its programmes by a general solver; ours by a compiled "
         f"interior-point method. *{DC_CLARABEL.label}* is our dc with a general solver.",
     ]

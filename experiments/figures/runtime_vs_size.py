@@ -2,6 +2,7 @@
 
 from experiments.compare import ratios
 from experiments.figure import Figure, Measured, PaperCurves, Scale
+from experiments.figures import runtime_vs_gamma_iid
 from experiments.figures.runtime_vs_gamma_iid import CHANNELS, SETTING, quick
 from experiments.runner import Runner
 from experiments.selection import call, count_of, median_seconds
@@ -64,7 +65,7 @@ FIGURE = Figure(
     unit="networks",
     series=_SERIES,
     measure=measure,
-    why="As in figure 3.",
+    why=f"As in figure {runtime_vs_gamma_iid.FIGURE.number}.",
     remarks=remarks,
     log_y=True,
     panels={"antennas": "number of antennas N", "devices": "number of devices K"},

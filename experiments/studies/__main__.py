@@ -6,6 +6,7 @@ from importlib import import_module
 STUDIES = {
     "selection": "devices served by every algorithm, in the paper's two settings",
     "dual_pursuit": "dual pursuit beside the optimum, for many devices, and from round to round",
+    "scale": "dual pursuit for many devices, beside an earlier revision: needs --before",
     "gap": "dual pursuit for 200 to 1000 devices, beside long runs, a rival and a bound",
     "slow_channels": "channels that change slowly: what sending the last receiver is worth",
     "hard_structure": "low rank, clusters, near and far, narrow angles: share of the best",
@@ -25,10 +26,14 @@ STUDIES = {
 }
 """Modules of this package; imported when they run, for what some of them need."""
 
+COMPARED = {"scale"}
+"""Those that compare with an earlier revision."""
+
 
 def main() -> None:
     """Run the studies that are named."""
-    listed = "\n".join(f"  {name:<13} {summary}" for name, summary in STUDIES.items())
+    width = max(map(len, STUDIES))
+    listed = "\n".join(f"  {name:<{width}} {summary}" for name, summary in STUDIES.items())
     parser = argparse.ArgumentParser(
         prog="python -m experiments.studies",
         description="Print the tables of studies; each takes minutes and shows its progress.",
@@ -36,8 +41,19 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("names", nargs="+", metavar="NAME", choices=STUDIES, help="of those below")
-    for name in parser.parse_args().names:
-        import_module(f"experiments.studies.{name}").main()
+    parser.add_argument(
+        "--before",
+        metavar="REVISION",
+        help="with scale: the earlier revision, or a folder that holds one",
+    )
+    options = parser.parse_args()
+    if options.before is None and (missing := COMPARED & set(options.names)):
+        parser.error(f"{missing.pop()} compares with an earlier revision: --before REVISION")
+    if options.before is not None and not COMPARED.issuperset(options.names):
+        parser.error(f"--before goes with {', '.join(COMPARED)}")
+    for name in options.names:
+        study = import_module(f"experiments.studies.{name}").main
+        study(options.before) if name in COMPARED else study()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Channels with structure: share of the optimum, or of the best known for many devices.
 
-Independent fading is kind: any few channels are nearly orthogonal, and all are about as strong.
+Independent fading is easy: any few channels are nearly orthogonal, and all are about as strong.
 Here they are not (:data:`STRUCTURES`). For K = 20, N = 6 the optimum is proven by ``optimal``; for
 K = 100, N = 16 the best known is dual pursuit with 1000 starts, or whatever serves more. The
 tolerances are such that a few, and most, of the devices are served. dc takes seconds per channel

@@ -35,8 +35,8 @@ def _solver(
     name: str, parameters: Parameters | None = None, *, counting: bool = False
 ) -> Callable[[Problem, int], float]:
     def run(problem: Problem, seed: int) -> float:
-        asked = replace(problem, priorities=None) if counting else problem
-        return float(problem.values[solve(asked, name, parameters, seed=seed).active].sum())
+        given = replace(problem, priorities=None) if counting else problem
+        return float(problem.values[solve(given, name, parameters, seed=seed).active].sum())
 
     return run
 

@@ -1,7 +1,7 @@
 """How many devices each algorithm schedules, and how long it takes, on the same channels.
 
-K = 20 devices, N = 6 antennas: iid CN(0, 1) channels with unit weights, as in the paper's Figure 3,
-and its network with uneven weights of mean one, as in Figure 9. The paper's own points stand
+K = 20 devices, N = 6 antennas: iid CN(0, 1) channels with unit weights, as in the paper's Figure 2,
+and its network with uneven weights of mean one, as in Figure 8. The paper's own points stand
 beside, for the network those at a γ lower by what its unknown scale of the weights amounts to.
 ``python -m experiments`` draws the figures.
 """

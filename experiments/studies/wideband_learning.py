@@ -3,10 +3,10 @@
 The paper's network, a band of 16 subcarriers with 4 taps, σ² = 1. "own sets" is dual pursuit on
 every subcarrier by itself, "mean" and "each" are dual pursuit over the band with that criterion,
 all at the same γ. "own, fewer" are the own sets without their weakest devices, each at most as
-large as the one set of "mean" in that round: from there to own sets the number of devices differs,
-and from "mean" to there that the entries of the model have different ones, besides less noise.
+large as the one set of "mean" in that round. They differ from the own sets in the number of
+devices; from "mean", in that each entry of the model comes from other devices, with less noise.
 
-"heard" are the devices in the sum of an entry, and after the stroke those that train and send
+"heard" are the devices in the sum of an entry, and after the slash those that train and send
 anything. ± is the standard error, of differences that on the same seeds.
 """
 

@@ -23,6 +23,9 @@ from lab.rivals.learning_cost import cost, error_of
 from lab.rivals.multicast import least_norm
 
 ANTENNAS, DEVICES, NOISE_DBM = 16, 10, -106.0
+REFERENCE = "Moradi Kalarde et al. (2023), [arXiv:2302.14336](https://arxiv.org/abs/2302.14336)"
+OBJECTIVE = r"4(1 − Φ_S/Φ)² + (σ²/2P) max(φ_k²/\|cᴴh_k\|²)/Φ_S²"
+"""The paper and what it minimises, as Markdown."""
 
 
 class Selected(NamedTuple):

@@ -36,6 +36,11 @@ from lab.rivals.multicast import least_norm_beyond
 
 Inner = Literal["subgradient", "exact"]
 MAX_ITERATIONS, STEPS, TOLERANCE = 50, 100, 1e-3
+REFERENCE = (
+    "Kim, Swindlehurst and Park (2023), "
+    "[doi:10.1109/TWC.2023.3251339](https://doi.org/10.1109/TWC.2023.3251339)"
+)
+"""The paper, as Markdown."""
 
 
 def served(problem: Problem, inner: Inner = "subgradient") -> int:

@@ -36,6 +36,9 @@ from lab.rivals.learning_cost import cost
 ANTENNAS, DEVICES, ELEMENTS, SNR_DB, UNIT = 5, 40, 40, 90.0, 1e-5
 INNER_ITERATIONS, SAMPLES, THRESHOLD, PROXIMITY = 100, 50, 1e-2, 1.0
 COOLING, COLDEST = 0.9, 1e-4
+REFERENCE = "Liu, Yuan and Zhang (2021), [arXiv:2011.10282](https://arxiv.org/abs/2011.10282)"
+OBJECTIVE = r"4(1 − Φ_S/Φ)² + (σ²/P) max(φ_k²/\|cᴴh_k\|²)/Φ_S²"
+"""The paper and what it minimises, as Markdown."""
 _DUAL_STEPS, _GAP = 300, 1e-3
 
 

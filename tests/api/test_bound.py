@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from app.api.responses import BatchAnswer, ScheduleAnswer
-from app.execution.solving import solve_until
 from app.scheduling import SCHEDULERS, Problem, SolveSpec, solve
+from app.scheduling.solver import solve_until
 from lab.channels import iid_channels
 from lab.oracles.exhaustive import most_devices
 from tests.api.bodies import nested

@@ -294,7 +294,7 @@ def failing_app(monkeypatch):
     def fail(*arguments, **options):
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr("app.execution.solving.solve_specified", fail)
+    monkeypatch.setattr("app.scheduling.solver.solve_specified", fail)
     return create_app(Settings())
 
 

@@ -2,13 +2,14 @@
 
 import asyncio
 import inspect
+from functools import partial
 
 import pytest
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 from uvicorn.server import ServerState
 
-from app.api.bodies import ARRIVED
+from app.api.bodies import ARRIVED, LARGE_BYTES
 from app.api.observer import Records
 from app.protocol import MAX_HEAD_BYTES, BoundedProtocol
 from app.settings import Settings
@@ -33,6 +34,11 @@ class Nowhere(asyncio.Transport):
 
     abort = close
 
+    def pause_reading(self):
+        pass
+
+    resume_reading = pause_reading
+
     def is_closing(self):
         return self.closed
 
@@ -41,7 +47,9 @@ class Nowhere(asyncio.Transport):
 
 
 def connected(app, state):
-    config = uvicorn.Config(app, lifespan="off", log_config=None, timeout_keep_alive=0.05)
+    config = uvicorn.Config(
+        app, lifespan="off", log_config=None, interface="asgi3", timeout_keep_alive=0.05
+    )
     config.load()
     protocol = BoundedProtocol(config=config, server_state=ServerState(), app_state=state)
     transport = Nowhere()
@@ -77,6 +85,60 @@ BODY = {"type": "http.response.body", "body": b"ok"}
 POST = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nab"
 
 
+async def ok(scope, receive, send, solve_seconds=0.0):
+    while (await receive()).get("more_body"):
+        pass
+    await asyncio.sleep(solve_seconds)
+    await send(dict(HEAD))
+    await send(dict(BODY))
+
+
+@pytest.mark.parametrize("requests", [1, 3])
+def test_head_and_body_of_an_answer_are_sent_together(requests):
+    async def run():
+        protocol, transport = connected(ok, STATE)
+        protocol.data_received(requests * POST)
+        await asyncio.sleep(0.05)
+        protocol.connection_lost(None)
+        return transport.written
+
+    written = asyncio.run(run())
+    assert b"".join(written).count(b"HTTP/1.1 200 ") == requests
+    assert len(written) <= requests
+
+
+def test_a_connection_that_is_aborted_has_sent_its_answer():
+    async def run():
+        protocol, transport = connected(ok, STATE)
+        completed = protocol.on_response_complete
+        protocol.on_response_complete = lambda: (completed(), protocol.transport.abort())
+        protocol.data_received(POST)
+        await asyncio.sleep(0.05)
+        return b"".join(transport.written)
+
+    assert asyncio.run(run()).endswith(b"ok")
+
+
+def test_pieces_of_a_large_answer_do_not_pile_up_before_the_transport():
+    sent = []
+
+    async def run():
+        async def app(scope, receive, send):
+            await send(dict(HEAD, headers=[(b"content-length", b"%d" % (2 * LARGE_BYTES))]))
+            for more in (True, False):
+                await send(dict(BODY, body=b"x" * LARGE_BYTES, more_body=more))
+                sent.append(sum(map(len, transport.written)))
+
+        protocol, transport = connected(app, STATE)
+        protocol.data_received(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        await asyncio.sleep(0.05)
+        protocol.connection_lost(None)
+
+    asyncio.run(run())
+    assert sent[0] > LARGE_BYTES
+    assert sent[1] - sent[0] == LARGE_BYTES
+
+
 def answered(*parts, solve_seconds=0.0, wait_seconds=0.0):
     """Send ``parts`` to an application; return what is written, and whether the connection closes.
 
@@ -88,15 +150,8 @@ def answered(*parts, solve_seconds=0.0, wait_seconds=0.0):
         How long to look on afterwards.
     """
 
-    async def app(scope, receive, send):
-        while (await receive()).get("more_body"):
-            pass
-        await asyncio.sleep(solve_seconds)
-        await send(dict(HEAD))
-        await send(dict(BODY))
-
     async def run():
-        protocol, transport = connected(app, STATE)
+        protocol, transport = connected(partial(ok, solve_seconds=solve_seconds), STATE)
         for part in parts:
             protocol.data_received(part)
             await asyncio.sleep(0.01)

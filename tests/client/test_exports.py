@@ -2,23 +2,31 @@
 
 import importlib
 import inspect
+from pathlib import Path
 
 import pytest
 
-PACKAGES = [
-    "airsched_client",
-    "airsched_client.federated",
-    "airsched_client.federated.tasks",
-    "airsched_client.federated.traces",
-    "airsched_client.flower",
+import airsched_client
+
+CLIENT = Path(airsched_client.__file__).parent
+PACKAGES = ["app.scheduling"] + [
+    ".".join(file.parent.relative_to(CLIENT.parent).parts)
+    for file in sorted(CLIENT.rglob("__init__.py"))
 ]
 
 
-@pytest.mark.parametrize("name", PACKAGES)
-def test_a_public_package_names_what_it_exports(name):
-    if name.endswith("flower"):
+@pytest.fixture(params=PACKAGES)
+def package(request):
+    if request.param.startswith("airsched_client.flower"):
         pytest.importorskip("flwr", reason="needs Flower: `make check-flower` runs it")
-    package = importlib.import_module(name)
+    return importlib.import_module(request.param)
+
+
+def test_the_packages_are_found():
+    assert {"airsched_client", "airsched_client.federated.tasks"} < set(PACKAGES)
+
+
+def test_a_public_package_names_what_it_exports(package):
     exported = package.__all__
     assert len(set(exported)) == len(exported)
     for each in exported:
@@ -29,15 +37,19 @@ def test_a_public_package_names_what_it_exports(name):
         for each, value in vars(package).items()
         if not each.startswith("_")
         and (inspect.isclass(value) or inspect.isfunction(value))
-        and value.__module__ == name
+        and value.__module__ == package.__name__
     }
     assert own <= set(exported)
 
 
-def test_all_public_names_are_documented():
-    for name in PACKAGES[:4]:
-        package = importlib.import_module(name)
-        for each in package.__all__:
-            value = getattr(package, each)
-            if inspect.isclass(value) or inspect.isfunction(value):
-                assert inspect.getdoc(value), f"{name}.{each}"
+def test_all_public_names_are_documented(package):
+    for each in package.__all__:
+        value = getattr(package, each)
+        if inspect.isclass(value) or inspect.isfunction(value):
+            assert inspect.getdoc(value), f"{package.__name__}.{each}"
+
+
+@pytest.mark.parametrize("name", ["airsched_client", "airsched_client.federated"])
+def test_the_rule_that_public_signatures_name_is_exported(name):
+    package = importlib.import_module(name)
+    assert {"Patience", "RetryRule"} <= set(package.__all__)

@@ -1,6 +1,10 @@
 """What becomes of a figure's numbers: RESULTS.md, files and pictures."""
 
+import ast
+import inspect
+import re
 from dataclasses import replace
+from importlib import import_module
 from itertools import combinations
 
 import pytest
@@ -168,8 +172,49 @@ def test_fewer_seeds_never_replace_more(tmp_path, capsys):
         report.require_no_loss(SMALL, "paper", tmp_path, 2)
 
 
+SHARED = ("bands", "learning_curves")
+"""Modules with remarks of several figures."""
+
+
+def _texts(node):
+    """Yield the strings below a node, without docstrings, formats and keys."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.FormattedValue | ast.Subscript):
+        yield from _texts(node.value)
+    elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+        for child in ast.iter_child_nodes(node):
+            yield from _texts(child)
+
+
+def _written_by_hand(module):
+    """Yield the strings of a module's remarks and reasons, and of its functions they call."""
+    tree = ast.parse(inspect.getsource(module))
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    left = [functions["remarks"]] if "remarks" in functions else []
+    left += [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.keyword) and node.arg in ("remarks", "why")
+    ]
+    seen = set()
+    while left:
+        node = left.pop()
+        yield from _texts(node)
+        called = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} - seen
+        seen |= called
+        left += [functions[name] for name in called & functions.keys()]
+
+
+@pytest.mark.parametrize("name", [*(f"figures.{each}" for each in FIGURES), *SHARED])
+def test_no_number_is_written_into_remarks(name):
+    """Numbers come from points and constants; only names may have digits."""
+    texts = list(_written_by_hand(import_module(f"experiments.{name}")))
+    assert not [text for text in texts if re.search(r"(?<!\w)\d", text)]
+
+
 def test_remarks_are_written_from_the_points():
-    """No number of the paper's is in the code: with other points, the remarks have others."""
+    """With other points of the paper's, the remarks have other numbers."""
     figure = FIGURES["active_vs_gamma_iid"]
     measured = report.read(figure, report.COMMITTED)
     papers = report.papers_of(figure)

@@ -7,6 +7,7 @@ import pytest
 
 from airsched_client import SchedulerClient
 from airsched_client.federated.air import aggregate
+from airsched_client.federated.channels import Channels
 from airsched_client.federated.comparison import compare
 from airsched_client.federated.experiment import Experiment
 from experiments import side_by_side
@@ -45,21 +46,22 @@ def test_the_noise_is_that_of_the_air(service_url):
     (problem,) = network_problems(1, 6, 20, 15.0, seed=8)
     channels, weights = problem.channels, problem.weights
     rng = np.random.default_rng(0)
+    given = Channels(channels, channels)
     run = Run("matching_pursuit", 15.0, noise_variance=0.3)
     with SchedulerClient(service_url) as client:
-        asked = client.schedule(
+        requested = client.schedule(
             channels, gamma_db=15.0, weights=weights, noise_variance=run.noise_variance
         )
-        own = schedule(run, channels, weights, client)
-        tolerated = schedule(run._replace(noise="tolerated"), channels, weights, client)
-        silent = schedule(run._replace(noise_variance=0.0), channels, weights, client)
-    assert own.active.tolist() == tolerated.active.tolist() == asked.active.tolist()
-    assert own.error == asked.computation_error
+        own = schedule(run, given, weights, client)
+        tolerated = schedule(run._replace(noise="tolerated"), given, weights, client)
+        silent = schedule(run._replace(noise_variance=0.0), given, weights, client)
+    assert own.active.tolist() == tolerated.active.tolist() == requested.active.tolist()
+    assert own.error == requested.computation_error
     assert tolerated.error == pytest.approx(0.3 * 10**1.5)
     assert silent.error == 0.0
-    updates = rng.standard_normal((asked.active.size, 40_000)) * 10 ** rng.uniform(-1, 0)
-    phi = weights[asked.active]
-    received = aggregate(channels, asked, weights, updates, run.noise_variance, rng)
+    updates = rng.standard_normal((requested.active.size, 40_000)) * 10 ** rng.uniform(-1, 0)
+    phi = weights[requested.active]
+    received = aggregate(channels, requested, weights, updates, run.noise_variance, rng)
     sent = received.mean
     ours = mean(
         (phi @ updates)[:, None],

@@ -6,7 +6,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from app.scheduling import SCHEDULERS, Problem, VerificationError, bounding, plain, solve
+from app.scheduling import (
+    SCHEDULERS,
+    Problem,
+    SolveSpec,
+    VerificationError,
+    bounding,
+    plain,
+    solve,
+    with_bound,
+)
 from app.scheduling.bounding import MOST_DEVICES, STRONG, prove, relaxation_bound
 from app.scheduling.kernels.proof import tree
 from app.scheduling.kernels.proof.bound import (
@@ -371,6 +380,16 @@ def test_a_schedule_above_its_bound_is_a_bug(monkeypatch):
     monkeypatch.setattr(plain, "bounded", lambda *_: 1)
     with pytest.raises(VerificationError, match="proven"):
         solve(problem, bound=True)
+
+
+def test_a_bound_that_comes_with_a_schedule_is_checked_too():
+    """Whether an algorithm proves it, or it was proven before."""
+    (problem,) = iid_problems(1, 4, 6, 3, seed=31)
+    schedule = solve(problem, "optimal")
+    spec = SolveSpec(SCHEDULERS["optimal"], SCHEDULERS["optimal"].parameters())
+    assert with_bound(problem, schedule, spec) is schedule
+    with pytest.raises(VerificationError, match="proven"):
+        with_bound(problem, schedule._replace(upper_bound=1.0), spec)
 
 
 def test_the_time_for_a_bound_is_kept():

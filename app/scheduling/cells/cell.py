@@ -14,15 +14,13 @@ Excluded devices are columns that do not exist. The other two are values of the 
 """
 
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from app.scheduling.any_problem import AnyProblem, InvalidProblemError
-from app.scheduling.cells.required import with_required
-from app.scheduling.cells.transform import Transform, span, whitening
+from app.scheduling.any_problem import InvalidProblemError
+from app.scheduling.cells.transform import StatedProblem, Transform, span, whitening
 from app.scheduling.cells.verification import verify_in_cell
 from app.scheduling.irs.problem import IrsProblem
 from app.scheduling.problem import MAX_PRIORITY, Problem
@@ -35,22 +33,13 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Cell(AnyProblem):
-    """A round as it was stated, and the standard problem that it comes down to.
+class Cell(StatedProblem[Problem | IrsProblem]):
+    """A round in a cell, and the standard problem that it comes down to.
 
     Parameters
     ----------
-    stated
-        The round with the channels of all devices at all antennas. Its power limit is the largest
-        P_k, its noise variance the mean over the antennas.
-    reduced
-        The standard problem.
-    transform
-        From its schedules to those of the cell.
-    power
-        (K,) power limits P_k; None if all have the stated one.
-    noise_covariance
-        (N, N) complex R; None for white noise.
+    stated, reduced, transform, power, noise_covariance
+        As for :class:`StatedProblem`.
     required
         Ascending indices of the devices that must take part.
     valued_by
@@ -60,26 +49,10 @@ class Cell(AnyProblem):
         ``scale`` times ``bonus`` more.
     """
 
-    stated: Problem | IrsProblem
-    reduced: Problem | IrsProblem
-    transform: Transform
-    power: RealArray | None = None
-    noise_covariance: ComplexArray | None = None
     required: IndexArray = field(default_factory=lambda: _NOBODY)
     valued_by: str = "priorities"
     scale: float = 1.0
     bonus: float = 0.0
-
-    weights: RealArray = field(init=False, repr=False)
-    gamma: float = field(init=False, repr=False)
-    priorities: RealArray | None = field(init=False, repr=False)
-    uncertain: bool = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", self.stated.weights)
-        object.__setattr__(self, "gamma", self.stated.gamma)
-        object.__setattr__(self, "priorities", self.reduced.priorities)
-        object.__setattr__(self, "uncertain", self.reduced.uncertain)
 
     def to_standard_set(self, active: IndexArray) -> IndexArray:
         """Return devices of the cell, which all take part, as those of the standard problem."""
@@ -100,44 +73,6 @@ class Cell(AnyProblem):
     def to_standard(self, receiver: ComplexArray | None) -> ComplexArray | None:
         """Return a receiver of the cell (N,) as one of the standard problem."""
         return self.transform.to_standard(receiver)
-
-    @property
-    def standard(self) -> Problem | IrsProblem:
-        """The problem that algorithms solve."""
-        return self.reduced
-
-    def exact(self, budget: float) -> AnyProblem:
-        """Return the standard problem as if the channel estimates were right."""
-        return self.standard.exact(budget)
-
-    @property
-    def sizes(self) -> Mapping[str, int]:
-        """Those of the standard problem: what an algorithm has to deal with."""
-        return self.standard.sizes
-
-    @property
-    def entries(self) -> int:
-        """Number of channel coefficients of the standard problem."""
-        return self.standard.entries
-
-    @property
-    def receiver_shape(self) -> tuple[int, ...]:
-        """One entry per antenna of the cell."""
-        return self.stated.receiver_shape
-
-    @property
-    def why_no_bound(self) -> str | None:
-        """As for the standard problem."""
-        return self.standard.why_no_bound
-
-    def solved(self, solve: Callable[[AnyProblem, Any], Schedule], spec: Any) -> Schedule:
-        """Solve the standard problem; return its schedule in the cell's coordinates, verified."""
-        spec = replace(spec, warm_start=self.to_standard(spec.warm_start))
-        schedule = solve(self.reduced, spec)
-        if self.required.size:
-            columns = self.transform.columns(self.required)
-            schedule = with_required(self.reduced, columns, schedule, solve, spec)
-        return self.restored(schedule, spec.coordination, spec.scheduler.keeps_tolerance)
 
     def restored(
         self, schedule: Schedule, method: Method, keeps_tolerance: bool = True
@@ -165,25 +100,19 @@ class Cell(AnyProblem):
         self.verify(schedule, method, keeps_tolerance=keeps_tolerance)
         return schedule
 
-    def verify(self, schedule: Schedule, method: Method, *, keeps_tolerance: bool) -> None:
-        """Check a schedule with active devices, using only what was stated.
-
-        Raises
-        ------
-        VerificationError
-            A formula does not hold, an excluded device is active, or a required one is not.
-        """
-        if (
-            self.transform.kept is not None
-            and not np.isin(schedule.active, self.transform.kept).all()
-        ):
+    def verify_active(self, schedule: Schedule, method: Method, *, keeps_tolerance: bool) -> None:
+        """Check a schedule with active devices, using only what was stated."""
+        kept = self.transform.kept
+        if kept is not None and not np.isin(schedule.active, kept).all():
             raise VerificationError("an excluded device is active")
         if not np.isin(self.required, schedule.active).all():
             raise VerificationError("a required device is not active")
+        if not self.stated.allows(schedule.phases):
+            raise VerificationError("every element of the surface needs a phase that is allowed")
         power = self.stated.power if self.power is None else self.power
         noise = self.noise_covariance
         verify_in_cell(
-            self._channels(schedule.phases),
+            self.stated.tuned(schedule.phases).channels,
             self.stated,
             np.broadcast_to(power, self.stated.devices),
             np.eye(self.stated.antennas) * self.stated.noise_variance if noise is None else noise,
@@ -191,13 +120,6 @@ class Cell(AnyProblem):
             method,
             keeps_tolerance=keeps_tolerance,
         )
-
-    def _channels(self, phases: ComplexArray | None) -> ComplexArray:
-        if isinstance(self.stated, Problem):
-            return self.stated.channels
-        if phases is None:
-            raise VerificationError("every element of the surface needs a phase")
-        return self.stated.tuned(phases).channels
 
 
 def state(
@@ -230,7 +152,7 @@ def state(
     amplitudes = None if power is None else np.sqrt(power / stated.power)
     white = None if noise_covariance is None else whitening(noise_covariance, stated.noise_variance)
     transform = Transform(stated.antennas, stated.devices, white, amplitudes, kept)
-    basis = span(_columns(stated, transform))
+    basis = span(stated.columns(transform.to_antennas, transform.to_devices))
     if basis is not None:
         transform = replace(transform, basis=basis if white is None else white @ basis)
     values, scale, bonus = device_values(stated, required, previous)
@@ -256,14 +178,6 @@ def require_consistent(devices: int, excluded: IndexArray, required: IndexArray)
         raise InvalidProblemError("excluded", "leaves no device to schedule")
 
 
-def _columns(stated: Problem | IrsProblem, transform: Transform) -> ComplexArray:
-    """Return whitened columns (N, …) that span all channels there can be."""
-    if isinstance(stated, Problem):
-        return transform.channels(stated.channels)
-    reflected = transform.to_antennas(stated.irs_to_server)
-    return np.hstack([transform.channels(stated.direct), reflected])
-
-
 def _transformed(
     stated: Problem | IrsProblem, transform: Transform, values: RealArray | None
 ) -> Problem | IrsProblem:
@@ -275,15 +189,7 @@ def _transformed(
         changed["csi_error"] = transform.per_device(bounds, transform.amplitudes)
     if values is not None:
         changed["priorities"] = transform.per_device(values)
-    if isinstance(stated, Problem):
-        return replace(stated, channels=transform.channels(stated.channels), **changed)
-    return replace(
-        stated,
-        direct=transform.channels(stated.direct),
-        irs_to_server=transform.to_antennas(stated.irs_to_server),
-        devices_to_irs=transform.per_device(stated.devices_to_irs, transform.amplitudes),
-        **changed,
-    )
+    return stated.in_coordinates(transform.to_antennas, transform.to_devices, **changed)
 
 
 def device_values(
@@ -298,7 +204,7 @@ def device_values(
     if previous.size:
         if priorities is not None:
             raise InvalidProblemError(
-                "previous", "prefers among sets of equal size; leave it out, or priorities"
+                "previous", "cannot be combined with priorities; leave one of them out"
             )
         priorities = np.ones(stated.devices)
         priorities[previous] += 1 / (2 * stated.devices)
@@ -307,6 +213,6 @@ def device_values(
     values = np.ones(stated.devices) if priorities is None else priorities.copy()
     bonus = 2 * float(values.sum())
     values[required] += bonus
-    # Within the bounds of priorities; beside the bonus, what is less than the least is nothing.
+    # Within the bounds of priorities; values below the minimum are negligible next to the bonus.
     scale = min(1.0, MAX_PRIORITY / float(values.max()))
     return np.maximum(scale * values, 1 / MAX_PRIORITY), scale, bonus

@@ -18,16 +18,21 @@ antennas: a receiver outside their span hears noise alone.
 """
 
 import math
-from dataclasses import dataclass
-from typing import TypeVar
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 import numpy as np
 
-from app.scheduling.any_problem import InvalidProblemError
+from app.scheduling.any_problem import AnyProblem, InvalidProblemError
 from app.scheduling.problem import frozen
+from app.scheduling.schedule import Method, Schedule
 from app.scheduling.types import ComplexArray, IndexArray, RealArray
+from app.scheduling.verification import is_empty
 
 Values = TypeVar("Values", ComplexArray, RealArray)
+Standard = TypeVar("Standard", bound=AnyProblem)
 
 MAX_CONDITION = 1e10
 """Largest condition number of a noise covariance: beyond it, rounding decides what is noise."""
@@ -57,13 +62,13 @@ class Transform:
     amplitudes: RealArray | None = None
     kept: IndexArray | None = None
 
-    def channels(self, channels: ComplexArray) -> ComplexArray:
-        """Return Aᴴh_k √(P_k/P) (N', K') of the devices that take part, from (N, K)."""
-        return self.to_antennas(self.per_device(channels, scale=self.amplitudes))
-
     def to_antennas(self, columns: ComplexArray) -> ComplexArray:
         """Return Aᴴ times ``columns`` (N, …)."""
         return columns if self.basis is None else self.basis.conj().T @ columns
+
+    def to_devices(self, columns: ComplexArray) -> ComplexArray:
+        """Return ``columns`` (…, K) of the devices that take part, times √(P_k/P)."""
+        return self.per_device(columns, self.amplitudes)
 
     def per_device(self, values: Values, scale: RealArray | None = None) -> Values:
         """Return ``values`` (…, K) of the devices that take part, times ``scale`` (K,)."""
@@ -100,6 +105,89 @@ class Transform:
     def columns(self, devices: IndexArray) -> IndexArray:
         """Return the standard problem's indices of devices of the cell, which all take part."""
         return devices if self.kept is None else np.searchsorted(self.kept, devices)
+
+
+@dataclass(frozen=True, eq=False)
+class StatedProblem(AnyProblem, Generic[Standard]):
+    """A round as it was stated, and the standard problem that it comes down to.
+
+    Parameters
+    ----------
+    stated
+        The round with the channels of all devices at all antennas. Its power limit is the largest
+        P_k, its noise variance the mean over the antennas.
+    reduced
+        The standard problem.
+    transform
+        From its schedules to those of the round.
+    power
+        (K,) power limits P_k; None if all have the stated one.
+    noise_covariance
+        (N, N) complex R; None for white noise.
+    """
+
+    stated: Standard
+    reduced: Standard
+    transform: Transform
+    power: RealArray | None = None
+    noise_covariance: ComplexArray | None = None
+
+    weights: RealArray = field(init=False, repr=False)
+    gamma: float = field(init=False, repr=False)
+    priorities: RealArray | None = field(init=False, repr=False)
+    uncertain: bool = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", self.stated.weights)
+        object.__setattr__(self, "gamma", self.stated.gamma)
+        object.__setattr__(self, "priorities", self.reduced.priorities)
+        object.__setattr__(self, "uncertain", self.reduced.uncertain)
+
+    @property
+    def standard(self) -> Standard:
+        """The problem that algorithms solve."""
+        return self.reduced
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """Those of the standard problem: what an algorithm has to deal with."""
+        return self.reduced.sizes
+
+    @property
+    def entries(self) -> int:
+        """Number of channel coefficients of the standard problem."""
+        return self.reduced.entries
+
+    @property
+    def receiver_shape(self) -> tuple[int, ...]:
+        """That of a receiver for all antennas."""
+        return self.stated.receiver_shape
+
+    @property
+    def why_no_bound(self) -> str | None:
+        """As for the standard problem."""
+        return self.reduced.why_no_bound
+
+    def exact(self, budget: float) -> AnyProblem:
+        """Return the standard problem as if the channel estimates were right."""
+        return self.reduced.exact(budget)
+
+    def verify(
+        self, schedule: Schedule, method: Method = "zero_forcing", *, keeps_tolerance: bool = True
+    ) -> None:
+        """Check a schedule, using only what was stated.
+
+        Raises
+        ------
+        VerificationError
+            A formula does not hold, or the set is not allowed.
+        """
+        if not is_empty(schedule):
+            self.verify_active(schedule, method, keeps_tolerance=keeps_tolerance)
+
+    @abstractmethod
+    def verify_active(self, schedule: Schedule, method: Method, *, keeps_tolerance: bool) -> None:
+        """Check a schedule with active devices."""
 
 
 def whitening(covariance: ComplexArray, noise_variance: float) -> ComplexArray:

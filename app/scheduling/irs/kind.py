@@ -4,6 +4,7 @@ from typing import Any
 
 from app.scheduling import plain
 from app.scheduling.irs.bounding import upper_bound
+from app.scheduling.irs.least_tolerance import least_tolerance
 from app.scheduling.irs.problem import IrsProblem
 from app.scheduling.kind import Kind
 from app.scheduling.problem import Problem
@@ -51,4 +52,5 @@ SURFACE = Kind(
     answer=_answer,
     verify=_verify,
     upper_bound=upper_bound,
+    least_tolerance=least_tolerance,
 )

@@ -13,6 +13,7 @@ With priorities :math:`v_k`, maximise :math:`\sum_{k\in S} v_k` instead.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from app.scheduling.irs.phases import PhaseGrid
 from app.scheduling.kernels.formulas import RESOLUTION
 from app.scheduling.kernels.surface.phases import Surface, tuned_channels
 from app.scheduling.problem import LARGEST, Problem, frozen
-from app.scheduling.types import ComplexArray, IndexArray, RealArray
+from app.scheduling.types import ColumnMap, ComplexArray, IndexArray, RealArray
 
 MAX_PHASE_BITS = 16
 """Finer phases are indistinguishable from continuous ones."""
@@ -180,11 +181,6 @@ class IrsProblem(AnyProblem):
         return {**self.without_surface.sizes, "elements": self.elements}
 
     @property
-    def why_no_bound(self) -> str | None:
-        """Nothing excludes a bound."""
-        return None
-
-    @property
     def elements(self) -> int:
         """Number of reflecting elements M."""
         return int(self.irs_to_server.shape[1])
@@ -237,8 +233,34 @@ class IrsProblem(AnyProblem):
             self.grid.levels,
         )
 
-    def tuned(self, phases: ComplexArray) -> Problem:
-        """Return the problem without a surface that these ``phases`` (M,) lead to."""
-        channels = tuned_channels(self.surface, phases)
+    def starting_at(self, phases: ComplexArray | None) -> "IrsProblem":
+        """Return the same round with other initial phases."""
+        return replace(self, initial_phases=phases)
+
+    def allows(self, phases: ComplexArray | None) -> bool:
+        """Return whether there is an allowed phase for every element, or zeros: it is unused."""
+        if phases is None or phases.shape != (self.elements,):
+            return False
+        return self.grid.holds(phases) or not phases.any()
+
+    def columns(self, antennas: ColumnMap, devices: ColumnMap) -> ComplexArray:
+        """Return columns (N, …) that span all channels there can be in other coordinates."""
+        return np.hstack([antennas(devices(self.direct)), antennas(self.irs_to_server)])
+
+    def in_coordinates(
+        self, antennas: ColumnMap, devices: ColumnMap, **changed: Any
+    ) -> "IrsProblem":
+        """Return the same round in other coordinates: see :meth:`Problem.in_coordinates`."""
+        return replace(
+            self,
+            direct=antennas(devices(self.direct)),
+            irs_to_server=antennas(self.irs_to_server),
+            devices_to_irs=devices(self.devices_to_irs),
+            **changed,
+        )
+
+    def tuned(self, phases: ComplexArray | None) -> Problem:
+        """Return the problem without a surface that ``phases`` (M,), or the initial ones, give."""
+        channels = tuned_channels(self.surface, self.start() if phases is None else phases)
         channels.flags.writeable = False
         return replace(self.without_surface, channels=channels)

@@ -1,4 +1,4 @@
-"""How every kernel is compiled, and where it is kept: a folder that is named for what decides it.
+"""How kernels are compiled and kept: a folder named by a digest of everything that affects them.
 
 Numba compares only a function's own file with its cache, and would keep using a kernel after a
 helper in another file was changed. So the folder carries a digest of all kernels, of the versions

@@ -27,7 +27,7 @@ ENOUGH_MAGNITUDE = 1.0 - SERVED_TOLERANCE / 4
 """The same for the magnitude of the response, whose square is the gain."""
 
 RESOLUTION = 4 * 2.0**-53 / SERVED_TOLERANCE
-"""With so many times (N + 4), the share of its channel's norm that a device's response must have.
+"""Times (N + 4): smallest response, relative to the channel norm, that is not just rounding.
 
 The response errs by a few N times 2⁻⁵³ of that norm. A weaker one is not known to the accuracy of
 :data:`SERVED_TOLERANCE`; it may be nothing but rounding.

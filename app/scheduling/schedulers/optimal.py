@@ -4,8 +4,8 @@ With priorities, the devices of the most value.
 
 Dual pursuit finds a schedule. Then a search over who is served, and with which phases, either finds
 a larger one or proves that there is none: :mod:`app.scheduling.bounding` says how, and what its
-bound covers. Stopped early, it answers its best schedule and the bound reached, below which the
-optimum is not excluded. Finally the receiver is polished for the least error.
+bound covers. Stopped early, it answers its best schedule and the bound reached: the optimum lies
+between the two. Finally the receiver is polished for the least error.
 
 How many devices are served does not depend on the seed once it is proven; which ones may.
 
@@ -50,8 +50,8 @@ def select(problem: Problem, parameters: OptimalParameters, context: Context) ->
 
 _OPTIMAL = Scheduler(
     name="optimal",
-    summary="Finds the most devices that can be served, and proves it; stopped early, it "
-    "answers the bound reached.",
+    summary="Finds the most devices that can be served, and proves it; if stopped early, "
+    "returns the bound reached so far.",
     reference="Branch and bound over membership and phases, with the argument cuts of Lu and "
     "Liu, An efficient global algorithm for single-group multicast beamforming, 2017",
     parameters=OptimalParameters,
@@ -68,6 +68,6 @@ SCHEDULERS = (
     replace(
         _OPTIMAL,
         name="exhaustive",
-        summary="Deprecated: another name for optimal, which goes with the next release.",
+        summary="Deprecated alias of `optimal`; this name will be removed in the next release.",
     ),
 )

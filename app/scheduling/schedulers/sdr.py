@@ -13,7 +13,7 @@ served
     All devices that the receiver serves. The default: scheduling a served device costs nothing.
 prefix
     The devices sorted by how well C serves them, up to the first that the receiver does not serve.
-    Closer to the paper's Figure 3, and like it far below ``served`` at moderate γ: there C spreads
+    Closer to the paper's Figure 2, and like it far below ``served`` at moderate γ: there C spreads
     over several receivers, and which devices it serves best says little about any single one.
 
 Mean number of devices, K = 20, N = 6, 40 channels with i.i.d. CN(0, 1) entries, unit weights:

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from app.scheduling.cells.cell import device_values, require_consistent
-from app.scheduling.cells.required import least_tolerance
+from app.scheduling.plain import least_tolerance as least_tolerance_of_one
 from app.scheduling.scheduler import Context, Selection
 from app.scheduling.spec import SolveSpec
-from app.scheduling.types import IndexArray, MaskArray
+from app.scheduling.types import ComplexArray, IndexArray, MaskArray
 from app.scheduling.wideband.problem import WidebandProblem
 
 
@@ -62,15 +62,12 @@ def with_required(
     missing = required[~selection.active[required]]
     if missing.size == 0:
         return WithRequired(selection)
-    # The receivers of a set do not depend on each other, nor on the criterion.
-    found = [least_tolerance(problem.tone(f), required) for f in range(problem.subcarriers)]
-    receivers = np.stack([receiver for receiver, _ in found])
-    gammas = np.array([gamma for _, gamma in found])
+    receivers, _, gamma = least_tolerance(problem, required, np.zeros(1, np.bool_))
     active = np.zeros(problem.devices, np.bool_)
     active[required] = True
     if not problem.keeps(problem.costs(receivers)[:, required].max(axis=1)):
         nobody = selection._replace(receiver=receivers, active=np.zeros_like(active))
-        return WithRequired(nobody, missing, float(gammas.max() if problem.each else gammas.mean()))
+        return WithRequired(nobody, missing, gamma)
     if not stop[0]:
         context = Context(spec.seed, stop, receivers)
         again = spec.scheduler.select(problem, spec.parameters, context)
@@ -79,3 +76,17 @@ def with_required(
             return WithRequired(again._replace(active=heard))
     served = problem.with_joined(receivers, active)
     return WithRequired(selection._replace(receiver=receivers, active=served))
+
+
+def least_tolerance(
+    problem: WidebandProblem, members: IndexArray, stop: MaskArray
+) -> tuple[ComplexArray, None, float]:
+    """Return receivers (F, N) of the least error for ``members``, no phases, and the γ they need.
+
+    The receivers of a set do not depend on each other, nor on the criterion.
+    """
+    tones = map(problem.tone, range(problem.subcarriers))
+    found = [least_tolerance_of_one(tone, members, stop) for tone in tones]
+    gammas = np.array([gamma for _, _, gamma in found])
+    receivers = np.stack([receiver for receiver, _, _ in found])
+    return receivers, None, float(gammas.max() if problem.each else gammas.mean())

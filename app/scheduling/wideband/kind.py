@@ -13,8 +13,8 @@ from app.scheduling.schedule import Method, Schedule
 from app.scheduling.scheduler import Context, Selection
 from app.scheduling.spec import BOUND_MS, SolveSpec
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
-from app.scheduling.verification import VerificationError, require_unbroken
-from app.scheduling.wideband.cell import with_required
+from app.scheduling.verification import VerificationError, is_empty, require_unbroken
+from app.scheduling.wideband.cell import least_tolerance, with_required
 from app.scheduling.wideband.polishing import polish
 from app.scheduling.wideband.problem import WidebandProblem
 
@@ -102,11 +102,9 @@ def _verify(
     :math:`\frac1F\sum_f\max_{k\in S}\phi_k^2/(\gamma|h_{k,f}^H c_f|^2) \le 1`. With CSI errors, the
     tolerance of the worst errors instead.
     """
-    active, receivers = schedule.active, schedule.receiver
-    if active.size == 0:
-        if schedule.feasible or receivers is not None or schedule.transmit_scalars.any():
-            raise VerificationError("an empty schedule must be infeasible and transmit nothing")
+    if is_empty(schedule):
         return
+    active, receivers = schedule.active, schedule.receiver
     if not np.isin(problem.required, active).all():
         raise VerificationError("a required device is not active")
     factors, errors = schedule.power_factors, schedule.computation_errors
@@ -182,4 +180,5 @@ BAND = Kind(
     answer=_answer,
     verify=_verify,
     upper_bound=_upper_bound,
+    least_tolerance=least_tolerance,
 )

@@ -17,14 +17,14 @@ With priorities :math:`v_k`, maximise :math:`\sum_{k\in S} v_k` instead.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from app.scheduling.any_problem import AnyProblem, InvalidProblemError
 from app.scheduling.kernels.formulas import RESOLUTION, SERVED_TOLERANCE
 from app.scheduling.problem import Problem, alone_gains, frozen
-from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray
+from app.scheduling.types import ColumnMap, ComplexArray, IndexArray, MaskArray, RealArray
 
 Criterion = Literal["mean", "each"]
 
@@ -146,6 +146,13 @@ class WidebandProblem(AnyProblem):
     def exact(self, budget: float) -> "WidebandProblem":
         """Return the same round as if the estimates were right, with room for ``budget``."""
         return replace(self, gamma=self.stacked.reduced_gamma(budget), csi_error=0.0)
+
+    def in_coordinates(
+        self, antennas: ColumnMap, devices: ColumnMap, **changed: Any
+    ) -> "WidebandProblem":
+        """Return the same round in other coordinates: see :meth:`Problem.in_coordinates`."""
+        channels = np.stack([antennas(devices(each)) for each in self.channels])
+        return replace(self, channels=channels, **changed)
 
     def costs(self, receivers: ComplexArray) -> RealArray:
         r"""Return (F, K) :math:`q_k\|c_f\|^2/|h_{k,f}^H c_f|^2`, for receivers (F, N) of any norm.

@@ -14,7 +14,7 @@ channels, a policy, and what happens after a round::
 
 from typing import TYPE_CHECKING, Any
 
-from airsched_client._retry import Patience
+from airsched_client._retry import Patience, RetryRule
 from airsched_client.federated.air import AirOptions
 from airsched_client.federated.channels import Channels, NetworkParameters
 from airsched_client.federated.comparison import OnRound, StopRule, compare, no_progress, reached
@@ -47,6 +47,7 @@ __all__ = [
     "PolicyFunction",
     "Record",
     "Result",
+    "RetryRule",
     "Run",
     "StopRule",
     "Summary",

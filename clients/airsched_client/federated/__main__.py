@@ -31,6 +31,9 @@ except ImportError as error:
 
 _EVERY = "every"
 
+_ALIASES = {"exhaustive": "optimal"}
+"""Deprecated names of the service's algorithms: both names would train the same."""
+
 _OF_NETWORK = (
     *("devices", "antennas", "elements", "csi_error", "subcarriers", "taps"),
     *("power_spread_db", "interference_db", "interference_azimuth"),
@@ -46,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.resume and (begun := read_experiment(options.output)):
-        # What is not said again is as it was.
+        # Options that are not given again stay as they were.
         parser.set_defaults(**_options_of(begun))
         options = parser.parse_args(arguments)
     console = Console()
@@ -104,7 +107,9 @@ def _experiment(
         for algorithm in scheduler.algorithms():
             if route not in algorithm.endpoints:
                 continue
-            if too_large := _too_large(algorithm, network):
+            if algorithm.name in _ALIASES:
+                console.print(f"without {algorithm.name}: it is {_ALIASES[algorithm.name]}")
+            elif too_large := _too_large(algorithm, network):
                 console.print(f"without {algorithm.name}: {too_large}")
             else:
                 offered.append(algorithm.name)
@@ -174,7 +179,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--url", default=address, help="address of the service, else that in AIRSCHED_URL")
     add("--api-key", help="bearer key, if the service requires one")
     add("--output", type=Path, default=Path("federated-results"), help="folder for the results")
-    add("--resume", action="store_true", help="continue what the folder holds, as it was begun")
+    add(
+        "--resume",
+        action="store_true",
+        help="continue the experiment in the folder, with the options that it began with",
+    )
     add("--patience", type=float, default=300.0, help="seconds to retry while the service is down")
     add("--task", choices=TASKS, default=usual.task, help="what to learn")
     add(

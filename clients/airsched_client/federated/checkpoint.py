@@ -98,16 +98,20 @@ def prepare(
     """
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "experiment.json"
-    asked = {**experiment.to_json(), "identity": dict(identity)}
+    requested = {**experiment.to_json(), "identity": dict(identity)}
     if resume and file.exists():
         begun = json.loads(file.read_text())
         different = [
-            name for name in asked if name not in _CAN_GROW and begun.get(name) != asked[name]
+            name
+            for name in requested
+            if name not in _CAN_GROW and begun.get(name) != requested[name]
         ]
         if "identity" in different:
             before = begun.get("identity", {})
             different.remove("identity")
-            different += [name for name in identity if before.get(name) != asked["identity"][name]]
+            different += [
+                name for name in identity if before.get(name) != requested["identity"][name]
+            ]
         if different:
             raise ValueError(
                 f"{folder} was started with another {', '.join(different)}:"
@@ -117,7 +121,7 @@ def prepare(
         raise FileExistsError(
             f"{folder} already holds results: resume them, or choose another folder"
         )
-    replace_file(file, (json.dumps(asked, indent=1) + "\n").encode())
+    replace_file(file, (json.dumps(requested, indent=1) + "\n").encode())
 
 
 def read_experiment(folder: Path) -> dict[str, Any] | None:
@@ -161,7 +165,7 @@ def _record(line: str) -> Record:
 
 
 def replace_file(file: Path, content: bytes) -> None:
-    """Write a file in one step, so that it is never incomplete; several processes may."""
+    """Write a file in one step, so that it is always complete; several processes may do so."""
     beside = file.with_name(f"{file.name}.{os.getpid()}")
     beside.write_bytes(content)
     os.replace(beside, file)

@@ -112,7 +112,7 @@ def compare(
     finished = [] if where is None else read_records(where)
     shown = progress(experiment, finished) if on_round is None else nullcontext(on_round)
     with shown as tell:
-        # Other processes cannot tell: their rounds are told when the run is finished.
+        # Workers cannot report rounds; report them when the run ends.
         common |= {"on_round": tell if jobs == 1 else _nothing}
         work = [{**common, "run": run} for run in experiment.runs()]
         found = {}
@@ -179,11 +179,11 @@ def _run(
 
 
 def _nothing(record: Record) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
 def _identity(experiment: Experiment, task: Task, channels: ChannelSource | None) -> dict[str, Any]:
-    """Return what the results depend on and the experiment does not say."""
+    """Return what the results depend on besides the experiment."""
     zero = Setting(experiment, task, 0, channels)
     source = experiment.channels if channels is None else channels
     shared = isinstance(source, (str, Path, Trace)) or (

@@ -313,7 +313,7 @@ def noise_of(experiment: Experiment, channels: Channels) -> ScheduleOptions:
 
 
 class _Sent(NamedTuple):
-    """Who took part in a round, the error promised, what was received, and through what."""
+    """Who took part in a round, the error promised, what was received, and the receiver."""
 
     active: Indices
     expected_error: float | None
@@ -322,7 +322,7 @@ class _Sent(NamedTuple):
 
 
 def _mean(updates: Iterable[Real], weights: Real) -> Aggregate:
-    """Return the weighted mean without any air."""
+    """Return the weighted mean, as if it had not been sent over the air."""
     total: Real | None = None
     for weight, update in zip(weights, updates, strict=True):
         total = np.zeros(update.size) if total is None else total

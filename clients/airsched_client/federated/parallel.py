@@ -58,7 +58,7 @@ def _numbered(
 
 
 def _kill_workers() -> None:
-    """Kill this machine's worker processes with all that they started: they would finish first."""
+    """Kill this machine's worker processes with all that they started; they would first finish."""
     from joblib.externals.loky import get_reusable_executor
 
     get_reusable_executor().shutdown(wait=False, kill_workers=True)

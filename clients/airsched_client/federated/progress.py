@@ -33,7 +33,7 @@ def progress(
         yield lambda record: None
         return
     total = len(experiment.runs()) * experiment.rounds
-    # Of 80 columns, long names of policies give way and numbers never.
+    # In 80 columns, long names of policies are cut, numbers never.
     whole = Column(no_wrap=True, min_width=2 * len(str(total)) + 1)
     columns = (
         TextColumn("{task.description}", table_column=Column(no_wrap=True, max_width=28)),

@@ -64,7 +64,7 @@ def table(summaries: Sequence[Summary], about: About = _UNSAID) -> "Table":
         box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )
-    # Long names of policies are continued below; numbers never.
+    # Long names of policies are wrapped, numbers never.
     built.add_column("policy", overflow="fold", min_width=10)
     for name in ("γ dB", about.accuracy, "difference", "|S|", "error", "ζ"):
         built.add_column(name, justify="right", no_wrap=True)

@@ -222,9 +222,12 @@ def test_the_command_reports(service_url, tmp_path, capsys):
     ]
     assert main(arguments) == 0
     printed = capsys.readouterr().out
-    for name in ("perfect", "dual_pursuit", "dc", "exhaustive", "all_devices"):
+    for name in ("perfect", "dual_pursuit", "dc", "optimal", "all_devices"):
         assert name in printed
         assert f"`{name}`" in (tmp_path / "summary.md").read_text()
+    # A deprecated name of the same algorithm.
+    assert "without exhaustive: it is optimal" in printed
+    assert "`exhaustive`" not in (tmp_path / "summary.md").read_text()
     assert (tmp_path / "rounds_10db.png").is_file()
 
 

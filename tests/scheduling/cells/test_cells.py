@@ -1,12 +1,20 @@
 """Cells against oracles that do not change coordinates: a general solver, and simulation."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from app.scheduling import InvalidProblemError, IrsProblem, Problem, VerificationError, solve
+from app.scheduling import (
+    InvalidProblemError,
+    IrsProblem,
+    Problem,
+    VerificationError,
+    solve,
+    verify,
+)
 from app.scheduling.cells.cell import Cell, state
 from app.scheduling.cells.transform import checked_covariance
 from lab.channels import iid_channels
@@ -315,5 +323,21 @@ def test_a_tampered_schedule_of_a_cell_is_noticed():
         schedule._replace(active=np.union1d(schedule.active, [0])),
     ):
         with pytest.raises(VerificationError):
-            cell.verify(broken, "zero_forcing", keeps_tolerance=True)
-    cell.verify(schedule, "zero_forcing", keeps_tolerance=True)
+            verify(cell, broken)
+    verify(cell, schedule)
+
+
+def test_a_cell_is_verified_as_it_was_stated():
+    problem, power, noise = stated(1)
+    cell = state(problem, power=power, noise_covariance=noise)
+    schedule = solve(cell, "all_devices", coordination="mmse")
+    verify(cell, schedule, method="mmse", keeps_tolerance=False)
+    with pytest.raises(VerificationError, match="weighted sum"):
+        verify(cell, schedule, keeps_tolerance=False)
+    with pytest.raises(VerificationError, match="phase"):
+        verify(cell, schedule._replace(phases=np.ones(3)), method="mmse", keeps_tolerance=False)
+    nobody = solve(state(replace(problem, gamma=1e-9), power=power), "dual_pursuit")
+    assert nobody.active.size == 0
+    verify(cell, nobody)
+    with pytest.raises(VerificationError, match="empty schedule"):
+        verify(cell, nobody._replace(feasible=True))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.scheduling import InvalidProblemError, IrsProblem, solve
+from app.scheduling import InvalidProblemError, IrsProblem, VerificationError, solve, verify
 from app.scheduling.cells.cell import state
 from lab.channels import iid_channels
 from tests.scheduling.cells.test_cells import covariance, largest_with, least_error
@@ -160,6 +160,17 @@ def test_priorities_of_a_cell_with_a_surface():
     assert np.argmax(priorities) not in schedule.active
     assert priorities[schedule.active].sum() <= schedule.upper_bound * (1 + 1e-9)
     assert schedule.upper_bound <= priorities.sum() - priorities.max() + 1e-9
+
+
+@pytest.mark.parametrize("name", ["dual_pursuit", "no_irs"])
+def test_wrong_phases_are_noticed(name):
+    rng = np.random.default_rng(209)
+    cell = state(surface_problem(rng, -5.0, phase_bits=1), power=rng.uniform(0.5, 1, 10))
+    schedule = solve(cell, name)
+    verify(cell, schedule)
+    for phases in (None, schedule.phases[1:], np.full(schedule.phases.size, 0.5 + 0j)):
+        with pytest.raises(VerificationError, match="needs a phase"):
+            verify(cell, schedule._replace(phases=phases))
 
 
 @pytest.mark.parametrize("algorithm", ["dc", "no_irs", "random_phases"])

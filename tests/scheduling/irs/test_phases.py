@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from app.scheduling.irs.phases import POLICIES, PhaseGrid
 from app.scheduling.kernels.matching.algorithm_1 import principal_receiver
 from app.scheduling.kernels.surface import phases as kernels
-from app.scheduling.kernels.surface.level import ascend, climb, raise_level, soft_level
+from app.scheduling.kernels.surface.level import ascend, ascend_on_grid, raise_level, soft_level
 from lab.channels import iid_channels
 from lab.oracles import plain_joint_pursuit
 from lab.problems import random_irs_problem
@@ -164,7 +164,7 @@ def test_responses_after_a_climb_are_those_of_its_phases(seed, bits):
     if bits is None:
         ascend(surface, members, problem.devices, phases, responses, 1.0)
     else:
-        climb(surface, members, problem.devices, phases, responses)
+        ascend_on_grid(surface, members, problem.devices, phases, responses)
     assert problem.grid.holds(phases)
     kernels.respond(surface, receiver, phases, fresh)
     scale = np.abs(fresh.real).max() + np.abs(fresh.imag).max()

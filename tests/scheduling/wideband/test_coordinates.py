@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.scheduling import VerificationError, WidebandProblem, solve
+from app.scheduling import VerificationError, WidebandProblem, solve, verify
 from app.scheduling.cells.cell import state
 from app.scheduling.problem import Problem
 from app.scheduling.wideband.coordinates import BandCell, state_in_cell
@@ -169,5 +169,15 @@ def test_a_tampered_schedule_is_noticed():
         schedule._replace(receiver=schedule.receiver * 1.01),
     ):
         with pytest.raises(VerificationError):
-            cell.verify(broken, "zero_forcing")
-    cell.verify(schedule, "zero_forcing")
+            verify(cell, broken)
+    verify(cell, schedule)
+
+
+def test_a_missing_required_device_is_noticed():
+    problem, power, noise = stated(0)
+    schedule = solve(in_cell(problem, power, noise), "dual_pursuit")
+    absent = np.setdiff1d(np.arange(problem.devices), schedule.active)[:1]
+    named = NOBODY | {"required": absent}
+    cell = state_in_cell(problem, power=power, noise_covariance=noise, **named)
+    with pytest.raises(VerificationError, match="required"):
+        verify(cell, schedule)

@@ -5,12 +5,13 @@ import pytest
 
 from app.scheduling import Context, Problem, solve
 from app.scheduling.kernels.dual.descent import descend as plain_descend
-from app.scheduling.kernels.dual.starts import search_space, start_with_everyone
+from app.scheduling.kernels.dual.starts import search_space
+from app.scheduling.kernels.dual.starts import start_with_everyone as plain_start
 from app.scheduling.kernels.matching.algorithm_1 import backward_pursuit
 from app.scheduling.kernels.wideband.band import new_band
 from app.scheduling.kernels.wideband.descent import descend
 from app.scheduling.kernels.wideband.matching import wideband_matching
-from app.scheduling.kernels.wideband.search import begin, wideband_pursuit
+from app.scheduling.kernels.wideband.search import start_with_everyone, wideband_pursuit
 from app.scheduling.wideband.polishing import polish
 from app.scheduling.wideband.problem import WidebandProblem
 from app.scheduling.wideband.schedulers import dual_pursuit, intersection, matching_pursuit
@@ -45,9 +46,9 @@ def test_descents_on_one_subcarrier_are_the_plain_ones(each):
             goal = 0.0
             # The second descent is near its goal, where every set gets more rounds.
             for _ in range(2):
-                count = start_with_everyone(state, random, start, np.zeros(0, complex))
+                count = plain_start(state, random, start, np.zeros(0, complex))
                 worth, served, rounds = plain_descend(state, count, goal, NEVER)
-                count = begin(band, same, start, np.zeros((0, 0), complex))
+                count = start_with_everyone(band, same, start, np.zeros((0, 0), complex))
                 found = descend(band, count, goal, same, NEVER)
                 assert found == (pytest.approx(worth), served, rounds)
                 receiver = state.receiver / np.linalg.norm(state.receiver)

@@ -32,9 +32,9 @@ BATCH = 8
 """One in this many of the unserved members is dropped at a time."""
 
 SIDEWAYS = 0.9
-"""A kick that loses less than this, in units of the mean value, is also a way forward.
+"""A kick that loses less than this, in units of the mean value, is accepted too.
 
-One that loses nothing always is; without priorities there is no loss between none and one device.
+Without priorities a loss is a whole device, so none is accepted.
 """
 
 
@@ -157,7 +157,7 @@ def fit(state: State, count: int, limit: int) -> tuple[bool, int]:
 
 
 @compiled
-def _largest(scores: RealArray, count: int, rank: int) -> float:
+def score_of_rank(scores: RealArray, count: int, rank: int) -> float:
     """Return the one of the first ``count`` scores, not negative, that has this rank from above."""
     if rank > 1:
         return float(np.partition(scores[:count], count - rank)[count - rank])
@@ -178,7 +178,7 @@ def drop(state: State, count: int, batch: int) -> int:
     for i in range(count):
         k = members[i]
         scores[i] = multipliers[k] * math.sqrt(sizes[k]) / values[k]
-    least = _largest(scores, count, batch)
+    least = score_of_rank(scores, count, batch)
     kept = 0
     for i in range(count):
         k = members[i]

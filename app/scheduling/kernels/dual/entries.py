@@ -5,7 +5,7 @@ devices with the largest levels for every :math:`\gamma \ge 1/t_{(n)}^2`, so eac
 search meets offers one point for every n.
 The best of all receivers is kept for each.
 
-In general an entry is for the sets whose value :math:`\sum_{k\in S} v_k` is at least what it asks:
+In general an entry is for the sets whose value :math:`\sum_{k\in S} v_k` is at least its target:
 n, where every device counts as one.
 """
 
@@ -24,13 +24,13 @@ LARGEST_TOLERANCE = 1e30
 """A device that needs more cannot be served: no problem has a larger tolerance."""
 
 ROUNDING = 1.0 - 1e-12
-"""Share of the value asked that counts as all of it."""
+"""Share of a target that counts as all of it."""
 
 
 class Frontier(NamedTuple):
     """What is known so far, and what the problem needs.
 
-    ``channels`` (K, N) by device, ``weights`` and ``values`` (K,), ``asked`` (P,) the rising
+    ``channels`` (K, N) by device, ``weights`` and ``values`` (K,), ``targets`` (P,) the rising
     values of the entries, ``gammas`` (P,), never falling, and ``receivers`` (P, N) of the entries,
     ``polished`` (P,) the tolerance at which each was last polished, ``levels`` (K,) and ``offers``
     (P,) for use inside.
@@ -39,7 +39,7 @@ class Frontier(NamedTuple):
     channels: ComplexArray
     weights: RealArray
     values: RealArray
-    asked: RealArray
+    targets: RealArray
     gammas: RealArray
     receivers: ComplexArray
     polished: RealArray
@@ -49,7 +49,7 @@ class Frontier(NamedTuple):
 
 @compiled
 def empty_frontier(
-    rows: ComplexArray, weights: RealArray, values: RealArray, asked: RealArray
+    rows: ComplexArray, weights: RealArray, values: RealArray, targets: RealArray
 ) -> Frontier:
     """Return a frontier that knows no receiver yet.
 
@@ -59,16 +59,16 @@ def empty_frontier(
         (K, N) channels by device.
     weights, values
         (K,) φ and v.
-    asked
+    targets
         (P,) rising values of the entries.
     """
     devices, antennas = rows.shape
-    points = asked.shape[0]
+    points = targets.shape[0]
     return Frontier(
         rows,
         weights,
         values,
-        asked * ROUNDING,
+        targets * ROUNDING,
         np.full(points, math.inf),
         np.zeros((points, antennas), np.complex128),
         np.full(points, math.inf),
@@ -81,7 +81,7 @@ def empty_frontier(
 def known_tolerance(frontier: Frontier, worth: float) -> float:
     """Return the least tolerance known for a set of this value."""
     gammas = frontier.gammas
-    entry = int(np.searchsorted(frontier.asked, worth, side="right")) - 1
+    entry = int(np.searchsorted(frontier.targets, worth, side="right")) - 1
     return float(gammas[max(0, entry)])
 
 
@@ -108,7 +108,7 @@ def improves(frontier: Frontier) -> bool:
     worth = 0.0
     for entry in range(points):
         worth += offers[entry]
-        if worth >= frontier.asked[entry]:
+        if worth >= frontier.targets[entry]:
             return True
     return False
 
@@ -134,7 +134,7 @@ def enter(frontier: Frontier, receiver: ComplexArray) -> None:
             break
         worth += frontier.values[k]
         gamma = 1.0 / (levels[k] * levels[k])
-        while entry < gammas.shape[0] and worth >= frontier.asked[entry]:
+        while entry < gammas.shape[0] and worth >= frontier.targets[entry]:
             if gamma < gammas[entry]:
                 gammas[entry] = gamma
                 for n in range(receiver.shape[0]):

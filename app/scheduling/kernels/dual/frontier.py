@@ -1,4 +1,4 @@
-r"""The loops of the frontier: the least tolerance for every value that is asked, in one search.
+r"""The loops of the frontier: the least tolerance for each of several values, in one search.
 
 Every receiver that the search meets is held against the entries of :mod:`.dual.entries`. Paths down
 from all devices come first; then the tolerance of each entry is lowered (:mod:`.dual.lowering`).
@@ -96,7 +96,7 @@ def frontier_pursuit(
     channels: ComplexArray,
     weights: RealArray,
     values: RealArray,
-    asked: RealArray,
+    targets: RealArray,
     largest: float,
     given: ComplexArray,
     starts: int,
@@ -111,7 +111,7 @@ def frontier_pursuit(
         (N, K).
     weights, values
         (K,) φ and v.
-    asked
+    targets
         (P,) rising sums of v.
     largest
         The largest tolerance of interest.
@@ -128,7 +128,7 @@ def frontier_pursuit(
     """
     rows = by_device(channels)
     devices = rows.shape[0]
-    frontier = empty_frontier(rows, weights, values, asked)
+    frontier = empty_frontier(rows, weights, values, targets)
     # Its rows are scaled for each tolerance.
     state = new_state(np.empty_like(rows), np.empty(devices), values, np.sum(values) / devices)
     widest = enter_alone(frontier, stop)

@@ -147,7 +147,7 @@ def finish(
         failures += 1
         if reached == 0 or value <= peak - SIDEWAYS * unit:
             continue
-        # As much value with another receiver: also a way forward.
+        # As much value with another receiver is accepted too.
         local[:] = state.receiver
         multipliers[:] = state.multipliers
         if value > peak or (value == peak and reached >= size):

@@ -153,7 +153,7 @@ def lower_tolerance(
     gammas, start = frontier.gammas, frontier.receivers[entry - 1]
     local = start.copy()
     multipliers = np.zeros(frontier.weights.shape[0])
-    wanted = frontier.asked[entry]
+    target = frontier.targets[entry]
     rounds = failures = 0
     goal = -1.0
     for _ in range(MOST_KICKS):
@@ -176,7 +176,7 @@ def lower_tolerance(
             goal = worth
         local[:] = state.receiver
         multipliers[:] = state.multipliers
-        if worth >= wanted:
+        if worth >= target:
             polish_and_enter(frontier, state, TOLERANCE, stop)
             goal = -1.0
         else:

@@ -36,7 +36,7 @@ MOST_CLIMBS = 8
 """Most climbs for each start that is asked for."""
 
 STEPS, DEVICES_PER_STEP = 8.0, 12.0
-"""A climb has so many steps, and one more for every so many devices."""
+"""STEPS + K / DEVICES_PER_STEP steps per climb."""
 
 FEWEST_STEPS = 20.0
 """Steps of a lone climb, however many devices there are."""

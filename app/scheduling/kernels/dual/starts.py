@@ -13,14 +13,13 @@ from app.scheduling.types import ComplexArray, RealArray
 SeedArray = NDArray[np.uint64]
 
 FEW, FULL_EFFORT = 50, 125
-"""As many starts as asked are made for the second number of devices.
+"""The requested starts apply at FULL_EFFORT devices; otherwise scaled by FULL_EFFORT / max(FEW, K).
 
-For others, inversely proportional to their number, down to the first: one more device is a smaller
-share of a larger set, and costs more to find.
+One more device is a smaller share of a larger set, and costs more to find.
 """
 
 TRIES, MORE_TRIES = 3, 25
-"""A start ends after this many failed kicks in a row, and one more for every so many devices.
+"""TRIES + K // MORE_TRIES failed kicks in a row end a start.
 
 Beyond :data:`FULL_EFFORT` devices it has fewer tries than there are starts.
 """

@@ -136,7 +136,7 @@ def reweigh_nearer(
 ) -> int:
     """Give one of two matrices the weights ``new``: the one that takes fewer changes.
 
-    Weights that swing between two sets are closer to those before the last than to the last.
+    When weights alternate between two sets, the matrix of two updates ago is nearer.
 
     Parameters
     ----------

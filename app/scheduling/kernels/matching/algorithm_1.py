@@ -164,8 +164,7 @@ def backward_pursuit(
         worth = 0.0
         for k in range(devices):
             served = is_served(gain[k], required[k])
-            if served:
-                worth += values[k]
+            worth += values[k] * served
             if bidirectional and served and not remaining[k] and not returned[k]:
                 remaining[k] = True
                 returned[k] = True

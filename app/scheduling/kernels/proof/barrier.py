@@ -68,7 +68,9 @@ def start_warm(node: RealArray, scalars: RealArray, terms: Terms, y: RealArray) 
 
 
 @compiled
-def store(terms: Terms, y: RealArray, path: float, node: RealArray, scalars: RealArray) -> None:
+def store_multipliers(
+    terms: Terms, y: RealArray, path: float, node: RealArray, scalars: RealArray
+) -> None:
     """Write the multipliers into the node, for its children to start from."""
     count = terms.devices.shape[0]
     node[GAIN] = 0.0

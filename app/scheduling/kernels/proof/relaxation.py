@@ -19,7 +19,7 @@ from app.scheduling.kernels.proof.barrier import (
     barrier,
     differentiate,
     feasible_start,
-    store,
+    store_multipliers,
 )
 from app.scheduling.kernels.proof.bound import dual_value, list_terms, rounding
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
@@ -201,5 +201,5 @@ def relax(
     invert_factored(space.lower, space.inverse)
     for n in range(antennas):
         receiver[n] = space.inverse[n + 1, 0] / space.inverse[0, 0].real
-    store(terms, y, path, node, scalars)
+    store_multipliers(terms, y, path, node, scalars)
     return OPEN, bound

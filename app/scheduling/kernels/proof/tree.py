@@ -13,8 +13,8 @@ A node (:mod:`.proof.bound`) is
    on the membership of the weakest device. Later on the device with the largest
    :math:`\lambda_k(1 - |z_k|^2)`: in or out, four sectors, or two halves of its sector.
 
-A node with nothing left to split, because its devices are served with equality or just not, is set
-aside with its bound, and the search goes on without it.
+A node with nothing left to split, because its devices are served with equality or just not, stays
+undecided: its bound is kept, and the search goes on without it.
 
 :mod:`.proof.branching` holds 1 and 4.
 """
@@ -43,13 +43,13 @@ from app.scheduling.kernels.proof.relaxation import PRUNED, STOPPED, relax
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 NONE, FOUND, INTERRUPTED, LIMIT = range(4)
-"""How a search ends: proven that there is none, found one, interrupted, or nodes set aside."""
+"""How a search ends: proven that there is none, found one, interrupted, or nodes undecided."""
 
 PRECISION = 1e-3
 """How close to its least bound a node is brought, where that decides."""
 
-MOST_ASIDE = 8
-"""A search ends when more nodes have been set aside: then there is no end to them."""
+MOST_UNDECIDED = 8
+"""Give up after this many undecidable nodes."""
 
 _NEAR = 0.5
 """A receiver is tried if it gives enough devices this share of the gain they need."""
@@ -154,8 +154,8 @@ def search_tree(
     for k in range(searched, rows.shape[0]):
         strong += values[k]
     counted = target - strong
-    aside = 0.0
-    undecided = 0
+    undecided_bound = 0.0
+    undecided_nodes = 0
     few = rows[:searched]
     # Every level of the tree adds at most three; pages that are not used cost nothing.
     capacity = 64 + 16 * searched
@@ -196,10 +196,10 @@ def search_tree(
             if known >= target - PAD:
                 return FOUND, known, math.inf, nodes
         if k < 0 or top + 4 > capacity:
-            aside = max(aside, bound + strong)
-            undecided += 1
-            if undecided > MOST_ASIDE:
+            undecided_bound = max(undecided_bound, bound + strong)
+            undecided_nodes += 1
+            if undecided_nodes > MOST_UNDECIDED:
                 return LIMIT, known, math.inf, nodes
             continue
         top = split(k, phase, node, scalars, stack, stack_scalars, top)
-    return LIMIT if aside > 0.0 else NONE, known, aside, nodes
+    return LIMIT if undecided_bound > 0.0 else NONE, known, undecided_bound, nodes

@@ -130,7 +130,7 @@ def ascend(
 
 
 @compiled
-def climb(
+def ascend_on_grid(
     surface: Surface,
     members: IndexArray,
     count: int,
@@ -220,5 +220,5 @@ def raise_level(
         if surface.levels == 0:
             length = ascend(surface, members, count, trial_phases, responses, length)
         else:
-            climb(surface, members, count, trial_phases, responses)
+            ascend_on_grid(surface, members, count, trial_phases, responses)
     return alternations

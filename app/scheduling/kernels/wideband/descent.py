@@ -19,7 +19,7 @@ from app.scheduling.kernels.dual.descent import (
     NEAR,
     NEAR_ROUNDS,
     SIDEWAYS,
-    _largest,
+    score_of_rank,
     worth_of,
 )
 from app.scheduling.kernels.dual.starts import SeedArray, uniform
@@ -148,7 +148,7 @@ def drop(band: Band, count: int, batch: int) -> int:
             for i in range(count):
                 k = members[i]
                 scores[i] += multipliers[f, k] * math.sqrt(sizes[f, k]) / band.values[k]
-    least = _largest(scores, count, batch)
+    least = score_of_rank(scores, count, batch)
     kept = 0
     for i in range(count):
         k = members[i]

@@ -40,7 +40,7 @@ def band_effort(starts: int, servable: int, subcarriers: int) -> tuple[int, int]
 
 
 @compiled
-def begin(band: Band, random: SeedArray, start: int, given: ComplexArray) -> int:
+def start_with_everyone(band: Band, random: SeedArray, start: int, given: ComplexArray) -> int:
     """Add all devices that can be served alone, with the phases of a start; return how many.
 
     Start 0 is ``given`` (F, N) or, if that is empty, on every subcarrier the sum of the channels,
@@ -85,7 +85,7 @@ def kick(
     Parameters
     ----------
     inside, held, costs, multipliers
-        (K,), (F, N), (F,), (F, K) as :func:`store` keeps them.
+        (K,), (F, N), (F,), (F, K) as :func:`keep_members` keeps them.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def kick(
 
 
 @compiled
-def store(
+def keep_members(
     band: Band,
     count: int,
     inside: MaskArray,
@@ -194,14 +194,14 @@ def wideband_pursuit(
     for start in range(starts):
         if stop[0] or served == servable:
             break
-        count = begin(band, random, start, given)
+        count = start_with_everyone(band, random, start, given)
         goal = max(0.0, first - BEHIND * band.unit)
         peak, size, used = descend(band, count, goal, random, stop)
         rounds += used
         if size == 0:
             continue
         first = max(first, peak)
-        store(band, size, inside, local, costs, multipliers)
+        keep_members(band, size, inside, local, costs, multipliers)
         top[:], top_inside[:] = local, inside
         failures = 0
         if served > 0:
@@ -214,8 +214,8 @@ def wideband_pursuit(
             failures += 1
             if count == 0 or worth <= peak - SIDEWAYS * band.unit:
                 continue
-            # As much value with other receivers: also a way forward.
-            store(band, count, inside, local, costs, multipliers)
+            # As much value with other receivers is accepted too.
+            keep_members(band, count, inside, local, costs, multipliers)
             if worth > peak or (worth == peak and count >= size):
                 failures = failures if worth == peak and count == size else 0
                 peak, size = worth, count

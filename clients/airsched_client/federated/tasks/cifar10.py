@@ -16,7 +16,7 @@ import numpy as np
 from airsched_client.federated.tasks.cifar10_data import read
 from airsched_client.federated.tasks.task import LocalRound
 
-# First the task: without torch, it says what to install.
+# The task first: without torch, its error says what to install.
 from airsched_client.federated.tasks.torch_task import TorchTask  # isort: skip
 import torch  # isort: skip
 from torch import nn  # isort: skip
@@ -76,7 +76,7 @@ class Cifar10(TorchTask):
         )
 
     def optimizer_of(self, parameters: Any, local: LocalRound) -> Any:
-        """Return gradient descent at the rate that the losses so far ask for."""
+        """Return gradient descent at the rate that follows from the losses so far."""
         rate = rate_after(local.losses, self._rate, self._rounds_of_plateau)
         return self._sgd(parameters, rate)
 
@@ -97,7 +97,7 @@ def rate_after(losses: Sequence[float], initial: float, patience: int) -> float:
 
 
 class _Normalise(nn.Module):  # type: ignore[misc]
-    """Bytes to numbers of mean 0 and deviation 1, in the order of memory that a CPU likes."""
+    """Bytes to numbers of mean 0 and deviation 1, in the memory order that is fast on a CPU."""
 
     def __init__(self, centre: Any, spread: Any) -> None:
         super().__init__()

@@ -6,7 +6,7 @@ A trace is an ``.npz`` file, as :func:`numpy.savez` writes it:
                        (R, F, N, K): round, subcarrier, antenna, device
     estimates          the same for what the server knows; equal to ``channels`` if left out
     power              P, the transmit power limit that the channels go with; optional
-    noise_variance     σ², likewise
+    noise_variance     σ² that the channels go with; optional
     positions          (K, 2) or (K, 3) metres; optional
     carrier_frequency  hertz; optional
 
@@ -157,15 +157,16 @@ class Trace:
 
     def require(self, power: float, noise_variance: float) -> None:
         """Raise ValueError if the trace says another P or σ²."""
-        asked = {"power": power, "noise_variance": noise_variance}
-        said = {name: value for name, value in self.scalars().items() if name in asked}
+        requested = {"power": power, "noise_variance": noise_variance}
+        said = {name: value for name, value in self.scalars().items() if name in requested}
         if any(
-            not np.isclose(value, asked[name], rtol=1e-6, atol=0) for name, value in said.items()
+            not np.isclose(value, requested[name], rtol=1e-6, atol=0)
+            for name, value in said.items()
         ):
             raise ValueError(
-                f"{self.path} goes with {_words(said)}, not with {_words(asked)}: write one for"
+                f"{self.path} goes with {_words(said)}, not with {_words(requested)}: write one for"
                 f" P = σ² = 1 with `python -m airsched_client.federated.traces {self.path}"
-                " --scale scaled.npz`, or ask for its own values"
+                " --scale scaled.npz`, or use its own values"
             )
 
     def save_scaled(self, path: Path) -> None:

@@ -87,12 +87,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--scale", type=Path, metavar="OUTPUT", help="also write it for P = σ² = 1 to this file"
     )
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        trace = Trace.open(asked.trace)
-        if asked.scale is not None:
-            trace.save_scaled(asked.scale)
-            trace = Trace.open(asked.scale)
+        trace = Trace.open(options.trace)
+        if options.scale is not None:
+            trace.save_scaled(options.scale)
+            trace = Trace.open(options.scale)
         print(describe(trace))
     except (ValueError, OSError) as error:
         print(f"stopped: {error}", file=sys.stderr)

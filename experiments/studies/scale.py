@@ -15,9 +15,9 @@ from rich.table import Table
 
 from airsched_client.federated.statistics import mean_difference, mean_of
 from app.scheduling import Problem
-from benchmarks.versions import ratio, solve_in_turns, solvers
 from lab.checkouts import BEFORE, NOW
 from lab.problems import ChannelModel, problems_of
+from lab.versions import ratio, solve_in_turns, solvers
 
 SEED = 30510
 TURNS = 3
@@ -53,7 +53,7 @@ WITH_PRIORITIES: list[tuple[ChannelModel, int, int, float, int]] = [
 """The same with priorities between 0.5 and 3."""
 
 
-def compare(revision: str) -> None:
+def main(revision: str) -> None:
     """Print the devices that both serve, or their value, and the ratio of their times."""
     table = Table(
         "channels",

@@ -1,4 +1,4 @@
-"""Solves problems with the code in its folder, for :mod:`benchmarks.versions`.
+"""Solves problems with the code in its folder, for :mod:`lab.versions`.
 
 It reads pickled ``(algorithm, problems, vary, parameters)`` from its input, each problem as its
 fields, and writes ``(seconds of processor time, schedule)`` of each. It uses only what every
@@ -40,6 +40,7 @@ ANSWER = (
 
 
 def main() -> None:
+    """Answer until the input ends."""
     while True:
         try:
             algorithm, stated, vary, given = pickle.load(sys.stdin.buffer)
