@@ -39,6 +39,13 @@ def spec_of(algorithm, schedulers=SCHEDULERS, parameters=None, **options):
 
 SPEC, DUAL = spec_of("matching_pursuit"), spec_of("dual_pursuit")
 
+SOLVE = "app.execution.executor.solve_each"
+
+
+def each(solve_one):
+    """Return what solves the rounds of a request one after the other, with ``solve_one``."""
+    return lambda problems, spec, stop: [solve_one(problem, spec, stop) for problem in problems]
+
 
 @pytest.fixture
 def gate(monkeypatch):
@@ -51,7 +58,7 @@ def gate(monkeypatch):
                 raise DeadlineExceededError
         return solve_specified(problem, spec, stop)
 
-    monkeypatch.setattr("app.scheduling.solver.solve_specified", held)
+    monkeypatch.setattr(SOLVE, each(held))
     return gate
 
 
@@ -105,7 +112,7 @@ async def test_only_short_solves_run_on_the_loop(executor, monkeypatch, problems
         threads.append(threading.current_thread())
         return solve_specified(*arguments)
 
-    monkeypatch.setattr("app.scheduling.solver.solve_specified", remembered)
+    monkeypatch.setattr(SOLVE, each(remembered))
     await executor.solve(problems, spec, Deadline(30.0))
     assert len(threads) == len(problems)
     assert {thread is threading.current_thread() for thread in threads} == {inline}
@@ -149,7 +156,7 @@ async def test_deadline_stops_the_running_and_the_waiting(executor, gate):
 @pytest.mark.anyio
 async def test_deadline_is_kept_by_a_solve_that_does_not_look(executor, monkeypatch):
     release = threading.Event()
-    monkeypatch.setattr("app.scheduling.solver.solve_specified", lambda *a: release.wait(10))
+    monkeypatch.setattr(SOLVE, each(lambda *_: release.wait(10)))
     started = time.perf_counter()
     with pytest.raises(DeadlineExceededError):
         await run(executor, seconds=0.05)
@@ -166,7 +173,7 @@ async def test_an_anytime_search_answers_at_the_deadline_with_what_it_has(execut
             time.sleep(0.002)
         return best
 
-    monkeypatch.setattr("app.scheduling.solver.solve_specified", search)
+    monkeypatch.setattr(SOLVE, each(search))
     (found,) = await asyncio.wait_for(executor.solve([LONG], DUAL, Deadline(0.05)), 5)
     assert found is best
 
@@ -223,7 +230,7 @@ async def test_a_batch_is_shared_out_among_the_threads(gate):
         return solve_specified(*arguments)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("app.scheduling.solver.solve_specified", remembered)
+        patch.setattr(SOLVE, each(remembered))
         await executor.solve(BATCH[:2], DUAL, Deadline(60))
     assert len(threads) == 2
 
@@ -262,9 +269,7 @@ def test_threads_give_way_to_the_loop(monkeypatch, more):
         executor.close()
         found.append(niceness())
 
-    monkeypatch.setattr(
-        "app.scheduling.solver.solve_specified", lambda *_: found.append(niceness())
-    )
+    monkeypatch.setattr(SOLVE, each(lambda *_: found.append(niceness())))
     thread = threading.Thread(target=serve)
     thread.start()
     thread.join()

@@ -294,7 +294,7 @@ def failing_app(monkeypatch):
     def fail(*arguments, **options):
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr("app.scheduling.solver.solve_specified", fail)
+    monkeypatch.setattr("app.execution.executor.solve_each", fail)
     return create_app(Settings())
 
 
