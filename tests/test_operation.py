@@ -102,11 +102,17 @@ def test_after_sigterm_workers_refuse_connections_though_others_are_being_answer
     }
     with running_command(workers=2) as (process, url):
         where = httpx.URL(url)
-        solving = threading.Thread(
-            target=lambda: httpx.post(f"{url}/schedule", json=slow, timeout=60)
-        )
+
+        def solve():
+            # The other worker may not be ready yet.
+            while httpx.post(f"{url}/schedule", json=slow, timeout=60).status_code == 503:
+                time.sleep(0.05)
+
+        solving = threading.Thread(target=solve, daemon=True)
         solving.start()
+        ends = time.monotonic() + 30
         while not counted(httpx.get(f"{url}/metrics").text, "airsched_requests_in_progress"):
+            assert time.monotonic() < ends
             time.sleep(0.05)
         process.send_signal(signal.SIGTERM)
         time.sleep(3)
