@@ -50,8 +50,6 @@ class _JoinedWrites:
         self._parts: list[bytes] = []
 
     def __getattr__(self, name: str) -> Any:
-        # Whatever else is done with the transport comes behind what has been written.
-        self._send()
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
@@ -61,6 +59,14 @@ class _JoinedWrites:
         self._parts.append(data)
         if len(data) >= LARGE_BYTES:
             self._send()
+
+    def close(self) -> None:
+        self._send()
+        self._transport.close()
+
+    def abort(self) -> None:
+        self._send()
+        self._transport.abort()
 
     def _send(self) -> None:
         parts, self._parts = self._parts, []
