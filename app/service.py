@@ -14,8 +14,9 @@ from app.admission import ConcurrencyLimitError, MemoryLimitError, Shares, Turns
 from app.execution.executor import Executor
 from app.execution.host import lower_thread_priority, when_parent_ends
 from app.scheduling import solve
+from app.scheduling.plain import EXAMPLE
 from app.settings import Settings
-from app.warmup import SMALL, NotReadyError, Readiness
+from app.warmup import NotReadyError, Readiness
 
 Outcome = TypeVar("Outcome")
 
@@ -75,7 +76,7 @@ class Service:
         if self._draining:
             raise NotReadyError("The service is being stopped")
         self.readiness.require_ready()
-        solve(SMALL)
+        solve(EXAMPLE)
 
     async def run_in_thread(self, work: Callable[..., Outcome], *arguments: object) -> Outcome:
         """Do what takes long in a thread, and let the event loop go on."""

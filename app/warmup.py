@@ -22,16 +22,14 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from app.execution.host import NICENESS, available_cores, when_parent_ends
-from app.scheduling import AnyProblem, IrsProblem, Problem, SolveSpec, WidebandProblem
+from app.scheduling import AnyProblem, SolveSpec
 from app.scheduling.bounding import prove
 from app.scheduling.frontier import find_frontier
 from app.scheduling.kernels.compile import CACHE, lock_path, remove_superseded
-from app.scheduling.registry import SCHEDULERS, kind_with, schedulers_of
+from app.scheduling.plain import EXAMPLE
+from app.scheduling.registry import KINDS, SCHEDULERS, kind_with, schedulers_of
 from app.scheduling.scheduler import Context, Pace, Scheduler
 from app.scheduling.solver import solve_specified
-
-SMALL = Problem(np.array([[1.0, 0.2j], [0.3, 1.0]]), np.ones(2), gamma=1.0)
-"""A round with two devices."""
 
 DEFAULT, BOUND, FRONTIER = "matching_pursuit", "bound", "frontier"
 FIRST = (DEFAULT, "all_devices")
@@ -60,17 +58,15 @@ class Part(NamedTuple):
 
 
 def _parts() -> Iterator[Part]:
-    channels, weights = SMALL.channels, SMALL.weights
-    surface = IrsProblem(channels, channels, channels, weights, gamma=1.0)
-    band = WidebandProblem(channels[None], weights, gamma=1.0)
-    for problem in (SMALL, surface, band):
-        for scheduler in schedulers_of(problem).values():
-            yield Part(_name_of(scheduler), partial(_use, problem, scheduler), scheduler.pace)
+    for kind in KINDS.values():
+        for scheduler in schedulers_of(kind.example).values():
+            use = partial(_use, kind.example, scheduler)
+            yield Part(_name_of(scheduler), use, scheduler.pace)
     # With nothing known, so that it has to search.
-    yield Part(BOUND, lambda: prove(SMALL, 0, np.zeros(1, np.bool_)))
+    yield Part(BOUND, lambda: prove(EXAMPLE, 0, np.zeros(1, np.bool_)))
     search = SCHEDULERS["dual_pursuit"]
     spec = SolveSpec(search, search.parameters())
-    yield Part(FRONTIER, lambda: find_frontier(SMALL, spec), search.pace)
+    yield Part(FRONTIER, lambda: find_frontier(EXAMPLE, spec), search.pace)
 
 
 def _use(problem: AnyProblem, scheduler: Scheduler) -> None:
@@ -123,8 +119,10 @@ async def compile_uncached(niceness: int = 0) -> AsyncGenerator[str, None]:
         # Not forked, so that they inherit neither sockets nor locks.
         context = multiprocessing.get_context("spawn")
         (finished, report), (todo, feed) = context.Pipe(duplex=False), context.Pipe(duplex=False)
+        # A connection, because children can be handed those, but not a plain file descriptor.
         lock = Connection(os.open(lock_path(), os.O_RDWR | os.O_CREAT, 0o666))
         with lock, report, todo, feed:
+            # One byte for each part: a child takes a part by reading its byte.
             os.write(feed.fileno(), bytes(range(len(names))))
             work = (names, todo, report, lock, niceness)
             cores = range(min(available_cores(), len(names)))

@@ -10,8 +10,8 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from app.scheduling import SCHEDULERS, Parameters, solve
+from app.scheduling.plain import EXAMPLE
 from app.scheduling.stopping import flag_after
-from app.warmup import SMALL
 from lab.problems import ChannelModel, problems_of
 
 PROOF_SECONDS = 300.0
@@ -77,7 +77,7 @@ def time_schedules(
     made = _complete(algorithm, parameters)
     given = problems_of(model, count, antennas, devices, gamma_db, seed)
     # Load whatever the first use loads.
-    solve(SMALL, algorithm, made)
+    solve(EXAMPLE, algorithm, made)
     seconds = []
     with threadpool_limits(1):
         for problem in given:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from app.scheduling.schedule import Method, Schedule
-from app.scheduling.types import ComplexArray, IndexArray, RealArray
+from app.scheduling.types import ComplexArray, IndexArray, MaskArray, RealArray
 
 
 class InvalidProblemError(ValueError):
@@ -29,8 +29,8 @@ class InvalidProblemError(ValueError):
         return type(self), (self.field, self.message)
 
 
-_NO_DEVICES = np.zeros(0, np.int64)
-_NO_DEVICES.flags.writeable = False
+NO_DEVICES = np.zeros(0, np.int64)
+NO_DEVICES.flags.writeable = False
 
 
 class Rebuilt:
@@ -62,7 +62,7 @@ class AnyProblem(Rebuilt, ABC):
     uncertain: bool = False
     """Whether any of them is positive."""
 
-    required: IndexArray = _NO_DEVICES
+    required: IndexArray = NO_DEVICES
     """Ascending indices of devices that must be in the set, or nobody is."""
 
     @property
@@ -71,6 +71,10 @@ class AnyProblem(Rebuilt, ABC):
         if self.priorities is None:
             return np.ones(self.devices)
         return np.asarray(self.priorities / self.priorities.max())
+
+    def worth(self, active: MaskArray | IndexArray) -> float:
+        """Return the sum of :attr:`values` over a set of devices."""
+        return float(self.values[active].sum())
 
     @property
     @abstractmethod
@@ -109,7 +113,7 @@ class AnyProblem(Rebuilt, ABC):
 
     @property
     def why_no_bound(self) -> str | None:
-        """Why there is no proven bound for this problem, to follow ``bound``; None if there is."""
+        """Why ``bound`` is refused for this problem; None if it is not."""
         return None
 
     @property

@@ -4,10 +4,10 @@ What counts is the number of devices, or with priorities the value :math:`\sum_{
 
 The relaxation of :mod:`app.scheduling.kernels.proof.bound` with nothing decided gives a first
 bound. While it exceeds the best known value, :mod:`app.scheduling.kernels.proof.tree` asks whether
-as much as a target can be served: a no lowers the bound to it, a yes is a better schedule. Counting
-devices, the target is the bound itself; with priorities it lies the mean value of a device below
-the bound, or just above the best known. Any of this can be stopped, and the bound reached still
-holds.
+as much as a target can be served. If not, the bound falls to it; if so, there is a better schedule.
+Counting devices, the target is the bound itself; with priorities it lies the mean value of a device
+below the bound, or just above the best known. Any of this can be stopped, and the bound reached
+still holds.
 
 What the bound covers
     The service calls a device served where the *computed* gain of a *computed* unit receiver
@@ -38,7 +38,7 @@ from app.scheduling.problem import Problem
 from app.scheduling.pursuit import pursue
 from app.scheduling.schedule import Stopped
 from app.scheduling.scheduler import Context
-from app.scheduling.stopping import flag_after
+from app.scheduling.stopping import NEVER, flag_after
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 
 STRONG = 1e6
@@ -49,8 +49,6 @@ MOST_DEVICES = 256
 
 EQUAL = 1e-9
 """Values this close, relatively, count as equal: a bound that is nearer is attained."""
-
-_NEVER = np.zeros(1, np.bool_)
 
 
 class Proof(NamedTuple):
@@ -97,7 +95,7 @@ def bounded(problem: Problem, known: float, context: Context, seconds: float) ->
         return prove(problem, known, context.stop, spent).upper_bound
 
 
-def prove(problem: Problem, known: float, stop: MaskArray, spent: MaskArray = _NEVER) -> Proof:
+def prove(problem: Problem, known: float, stop: MaskArray, spent: MaskArray = NEVER) -> Proof:
     """Bound the value that can be served, and look for more than is ``known`` to be.
 
     Parameters
@@ -159,7 +157,7 @@ def relaxation_bound(problem: Problem, known: float) -> float:
     bound, target = float(values.sum()), _more_than(known, values)
     while True:
         # It is lowered only as far as the target needs: a nearer one lowers it further.
-        lowered = _root(rows, values, searched, sizes, target, _NEVER, _NEVER)
+        lowered = _root(rows, values, searched, sizes, target, NEVER, NEVER)
         if lowered >= 0.999 * bound:
             break
         bound, target = lowered, 0.99 * lowered

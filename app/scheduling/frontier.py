@@ -5,7 +5,7 @@ for one tolerance; this is its search for all tolerances at once.
 
 paths
     From each of several starts, drop devices one by one from all of them. Every receiver on the
-    way is held against the best known for every number of devices; a set that cannot do better
+    way is compared with the best known for every number of devices; a set that cannot do better
     than that is left at once.
 rising tolerance
     For n = 2, 3, …: 0.1 % below the least tolerance known for n devices, start at the receiver of
@@ -18,7 +18,7 @@ Points that another beats, with as many devices or more for no more error, are l
 
 With priorities the value :math:`\sum_{k\in S} v_k` takes the place of the number of devices. Sets
 of few but valuable devices are then found by a second search, for :data:`VALUES` values in place of
-the numbers 2, 3, …; the points of both are held against each other. So for every point that would
+the numbers 2, 3, …; the points of both are compared. So for every point that would
 be found without priorities there is one with at least its value at no more error.
 
 If some devices are required, every point has all of them. The search is then for the values that

@@ -22,7 +22,8 @@ class Kind:
     Parameters
     ----------
     name
-        Its name, in front of those of its algorithms wherever kinds meet; empty for plain ones.
+        Its name, put before those of its algorithms where all kinds are listed; empty for plain
+        problems.
     problem
         The class of its problems.
     schedulers
@@ -32,12 +33,14 @@ class Kind:
         algorithms made.
     verify
         (problem, schedule, options) → None; raises ``VerificationError`` if the schedule breaks a
-        formula. For those who doubt an answer; ``answer`` has checked it already.
+        formula. For callers; ``answer`` makes these checks itself.
     upper_bound
         (problem, schedule, spec, stop) → a proven bound on how many devices can be served.
     least_tolerance
         (problem, devices, stop) → a receiver of the least error for these devices, phases of the
         surface or None, and the tolerance γ that they need.
+    example
+        A small problem, solved by every algorithm to compile its kernels.
     """
 
     name: str
@@ -49,3 +52,4 @@ class Kind:
     least_tolerance: Callable[
         [Any, IndexArray, MaskArray], tuple[ComplexArray, ComplexArray | None, float]
     ]
+    example: AnyProblem

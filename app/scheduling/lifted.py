@@ -161,8 +161,8 @@ class LiftedProblem:
         raise SolverFailedError
 
     def best_matched(self, problem: Problem) -> ComplexArray:
-        """Return the matched filter of a device that serves the most value; for want of better."""
+        """Return the matched filter, of one device, that serves the most value."""
         channels = problem.channels[:, self.devices]
         filters = (channels / np.linalg.norm(channels, axis=0)).T
-        worth = [float(problem.values[problem.served(receiver)].sum()) for receiver in filters]
+        worth = [problem.worth(problem.served(receiver)) for receiver in filters]
         return np.ascontiguousarray(filters[int(np.argmax(worth))])

@@ -10,12 +10,15 @@ from app.scheduling.polishing import polish
 from app.scheduling.problem import LARGEST, Problem
 from app.scheduling.schedule import Schedule
 from app.scheduling.scheduler import Context, Selection
-from app.scheduling.spec import BOUND_MS, SolveSpec
+from app.scheduling.spec import SolveSpec
+from app.scheduling.stopping import NEVER
 from app.scheduling.types import ComplexArray, IndexArray, MaskArray
 from app.scheduling.verification import require_unbroken, verify
 
+EXAMPLE = Problem(np.array([[1.0, 0.2j], [0.3, 1.0]]), np.ones(2), gamma=1.0)
+"""A round with two antennas and two devices."""
+
 _STARTS = 8
-_NEVER = np.zeros(1, np.bool_)
 
 
 def answer(problem: Problem, selection: Selection, spec: SolveSpec, stop: MaskArray) -> Schedule:
@@ -59,12 +62,12 @@ def answer(problem: Problem, selection: Selection, spec: SolveSpec, stop: MaskAr
 def _upper_bound(problem: Problem, schedule: Schedule, spec: SolveSpec, stop: MaskArray) -> float:
     """Return a proven bound on how many devices, or what value, any receiver serves."""
     known = problem.worth(schedule.active) if schedule.feasible else 0.0
-    seconds = (spec.bound_ms or BOUND_MS) / 1e3
-    return problem.as_answered(bounded(problem, known, Context(spec.seed, stop), seconds))
+    context = Context(spec.seed, stop)
+    return problem.as_answered(bounded(problem, known, context, spec.bound_seconds))
 
 
 def least_tolerance(
-    problem: Problem, members: IndexArray, stop: MaskArray = _NEVER
+    problem: Problem, members: IndexArray, stop: MaskArray = NEVER
 ) -> tuple[ComplexArray, None, float]:
     """Return the receiver of the least error for ``members``, no phases, and the γ it needs.
 
@@ -77,10 +80,9 @@ def least_tolerance(
     """
     weights = problem.weights[members]
     channels = np.ascontiguousarray(problem.channels[:, members])
-    csi_error = np.broadcast_to(problem.csi_error, problem.devices)[members]
     # With the largest tolerance, so that nothing but the least error is asked of the receiver.
     alone = Problem(
-        channels, weights, LARGEST, problem.power, problem.noise_variance, csi_error.copy()
+        channels, weights, LARGEST, problem.power, problem.noise_variance, problem.errors[members]
     )
     everyone = np.ones(members.size, np.bool_)
     rng = np.random.default_rng(0)
@@ -109,4 +111,5 @@ PLAIN = Kind(
     verify=verify,
     upper_bound=_upper_bound,
     least_tolerance=least_tolerance,
+    example=EXAMPLE,
 )

@@ -16,6 +16,7 @@ import numpy as np
 
 from app.scheduling.kernels.dual.level import raise_level
 from app.scheduling.problem import Problem
+from app.scheduling.stopping import NEVER
 from app.scheduling.types import ComplexArray, MaskArray
 
 TOLERANCE = 1e-4
@@ -24,14 +25,20 @@ TOLERANCE = 1e-4
 MAX_VISITS = 10_000_000
 """Limit on visits to a device, O(N) each."""
 
-_NEVER = np.zeros(1, np.bool_)
+QUICK_TOLERANCE = 1e-3
+"""The tolerance with which algorithms polish what they have found."""
+
+
+def quick_visits(devices: int) -> int:
+    """Return a limit on visits with which polishing takes no longer than the search before it."""
+    return 10_000 + 20 * devices
 
 
 def polish(
     problem: Problem,
     receiver: ComplexArray,
     active: MaskArray,
-    stop: MaskArray = _NEVER,
+    stop: MaskArray = NEVER,
     tolerance: float = TOLERANCE,
     most_visits: int = MAX_VISITS,
 ) -> tuple[ComplexArray, MaskArray]:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from app.scheduling.any_problem import AnyProblem, InvalidProblemError
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE, inspect
-from app.scheduling.types import ColumnMap, ComplexArray, IndexArray, MaskArray, RealArray
+from app.scheduling.types import ColumnMap, ComplexArray, MaskArray, RealArray
 
 Scalar = TypeVar("Scalar", np.complex128, np.float64)
 
@@ -111,11 +111,8 @@ class Problem(AnyProblem):
             uncertain = bool(errors.any())
         if priorities is not None:
             priorities = _checked_priorities(priorities, devices)
-        if uncertain:
-            required = alone_gains(weights, errors, self.gamma, self.power / self.noise_variance)
-            required = np.maximum(required, resolved)
         required.flags.writeable = resolved.flags.writeable = False
-        # What a frozen dataclass allows in its own making, in one step.
+        # All at once, because a frozen dataclass refuses assignments.
         self.__dict__.update(
             channels=channels,
             weights=weights,
@@ -126,6 +123,8 @@ class Problem(AnyProblem):
             errors=errors,
             uncertain=uncertain,
         )
+        if uncertain:
+            self.__dict__["required_gains"] = self._required_gains()
 
     @property
     def sizes(self) -> Mapping[str, int]:
@@ -153,9 +152,19 @@ class Problem(AnyProblem):
         """Tolerable computation error ε = γσ²/P."""
         return self.gamma * self.noise_variance / self.power
 
-    def worth(self, active: MaskArray | IndexArray) -> float:
-        """Return the sum of :attr:`values` over a set of devices."""
-        return float(self.values[active].sum())
+    @property
+    def alone_gains(self) -> RealArray:
+        """(K,) the gain that each device needs if it is alone, (φ_k²/γ)(1 + e_k²P/σ²)."""
+        needed = (self.weights / math.sqrt(self.gamma)) ** 2
+        if self.uncertain:
+            needed = needed * (1.0 + self.errors**2 * (self.power / self.noise_variance))
+        return np.asarray(needed)
+
+    def _required_gains(self) -> RealArray:
+        """Return :attr:`alone_gains`, none of them less than in ``resolved_gains``."""
+        required = np.maximum(self.alone_gains, self.resolved_gains)
+        required.flags.writeable = False
+        return required
 
     def as_answered(self, worth: float) -> float:
         """Return a sum of :attr:`values` as a sum of priorities; without any, a whole number."""
@@ -164,12 +173,9 @@ class Problem(AnyProblem):
     def with_gamma(self, gamma: float) -> "Problem":
         """Return the same round with another tolerance; what they share is not checked again."""
         _require_moderate("gamma", gamma)
-        snr = self.power / self.noise_variance
-        required = alone_gains(self.weights, self.errors, gamma, snr)
-        required = np.maximum(required, self.resolved_gains)
-        required.flags.writeable = False
         other = object.__new__(Problem)
-        other.__dict__.update(self.__dict__, gamma=gamma, required_gains=required)
+        other.__dict__.update(self.__dict__, gamma=gamma)
+        other.__dict__["required_gains"] = other._required_gains()
         return other
 
     def exact(self, budget: float) -> "Problem":
@@ -185,10 +191,8 @@ class Problem(AnyProblem):
 
     def unresolved(self) -> "Problem":
         """Return the same round, in which a gain counts even if it may be rounding."""
-        snr = self.power / self.noise_variance
-        required = alone_gains(self.weights, self.errors, self.gamma, snr)
         other = object.__new__(Problem)
-        gains = {"required_gains": required, "resolved_gains": np.zeros(self.devices)}
+        gains = {"required_gains": self.alone_gains, "resolved_gains": np.zeros(self.devices)}
         other.__dict__.update(self.__dict__, **gains)
         return other
 
@@ -237,12 +241,6 @@ def _no_errors(devices: int) -> RealArray:
     errors = np.zeros(devices)
     errors.flags.writeable = False
     return errors
-
-
-def alone_gains(weights: RealArray, errors: RealArray, gamma: float, snr: float) -> RealArray:
-    """Return the gain (K,) that each device needs if it is alone, (φ_k²/γ)(1 + e_k²P/σ²)."""
-    needed = (weights / math.sqrt(gamma)) ** 2
-    return np.asarray(needed * (1.0 + errors**2 * snr) if errors.any() else needed)
 
 
 def _require_moderate(name: str, value: float) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from app.scheduling.kernels.dual.search import dual_pursuit
 from app.scheduling.problem import Problem
 from app.scheduling.scheduler import Context
-from app.scheduling.types import ComplexArray, RealArray
+from app.scheduling.types import ComplexArray
 
 STARTS = 5
 """Default number of starts."""
@@ -34,23 +34,14 @@ class Pursued(NamedTuple):
     rounds: int
 
 
-def pursue(
-    problem: Problem, context: Context, starts: int = STARTS, values: RealArray | None = None
-) -> Pursued:
-    """Search for the receiver that serves the devices of most value, never less than a warm start.
-
-    Parameters
-    ----------
-    values
-        (K,) the value of each device; that of the problem if None.
-    """
-    values = problem.values if values is None else values
+def pursue(problem: Problem, context: Context, starts: int = STARTS) -> Pursued:
+    """Search for the receiver that serves most value, never less than a warm start does."""
     given = start_of(context.warm_start)
     found = Pursued(
         *dual_pursuit(
             problem.channels,
             np.sqrt(problem.required_gains),
-            values,
+            problem.values,
             given,
             starts,
             seed_of(context.seed),
@@ -61,7 +52,7 @@ def pursue(
     if size > 0:
         # The search may count a device as missed that the final check calls served.
         served = problem.served(given / size)
-        if values[served].sum() > values[problem.served(found.receiver)].sum():
+        if problem.worth(served) > problem.worth(problem.served(found.receiver)):
             return Pursued(given / size, int(np.count_nonzero(served)), found.rounds)
     return found
 

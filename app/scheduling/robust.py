@@ -99,4 +99,4 @@ def _emptied(problem: AnyProblem, schedule: Schedule, spec: SolveSpec, stop: Mas
 
 def _rank(problem: AnyProblem, schedule: Schedule) -> tuple[float, float]:
     """Return what to compare schedules by: the value of the devices, then the error."""
-    return float(problem.values[schedule.active].sum()), -(schedule.computation_error or 0.0)
+    return problem.worth(schedule.active), -(schedule.computation_error or 0.0)

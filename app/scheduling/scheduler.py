@@ -26,7 +26,7 @@ Pace = Literal["short", "anytime", "slow"]
 """How long a solve takes, and how to stop it.
 
 short
-    It checks the stop flag, and may then have nothing to return.
+    It ends too soon to check the stop flag.
 anytime
     It checks the stop flag, and then returns its best so far. Runs without the interpreter lock.
 slow
@@ -75,7 +75,7 @@ class Context:
     seed
         Source of all randomness: the same problem, parameters and seed give the same schedule.
     stop
-        (1,) mask, set from outside when the deadline has passed; all but slow schedulers check it.
+        (1,) mask, set from outside when the deadline has passed; anytime schedulers check it.
     warm_start
         Complex receiver to start from, such as the last round's; None for none.
     """
@@ -83,6 +83,11 @@ class Context:
     seed: int = 0
     stop: MaskArray = field(default_factory=lambda: np.zeros(1, np.bool_))
     warm_start: ComplexArray | None = None
+
+    @property
+    def stopped(self) -> Stopped:
+        """Why an algorithm that ends now has ended."""
+        return "deadline" if self.stop[0] else "converged"
 
 
 class Selection(NamedTuple):

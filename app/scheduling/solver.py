@@ -118,7 +118,7 @@ def solve_each(problems: Sequence[AnyProblem], spec: SolveSpec, stop: MaskArray)
 def solve_until(
     problems: Sequence[AnyProblem], spec: SolveSpec, search_ends: float
 ) -> list[Schedule]:
-    """Solve in a separate process, which does not see the flag of the service's.
+    """Solve in a separate process, which does not see the service's flag.
 
     Parameters
     ----------

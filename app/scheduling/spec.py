@@ -66,6 +66,11 @@ class SolveSpec(Rebuilt):
             )
         object.__setattr__(self, "warm_start", start)
 
+    @property
+    def bound_seconds(self) -> float:
+        """How long the proof may take."""
+        return (self.bound_ms or BOUND_MS) / 1e3
+
     def require_suited(self, problem: AnyProblem) -> None:
         """Raise :class:`InvalidProblemError` if ``problem`` cannot be solved this way."""
         scheduler = self.scheduler

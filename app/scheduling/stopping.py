@@ -8,6 +8,9 @@ import numpy as np
 
 from app.scheduling.types import MaskArray
 
+NEVER = np.zeros(1, np.bool_)
+"""The flag of a search that nothing stops."""
+
 
 @contextmanager
 def flag_after(seconds: float) -> Iterator[MaskArray]:

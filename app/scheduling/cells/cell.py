@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from app.scheduling.any_problem import InvalidProblemError
+from app.scheduling.any_problem import NO_DEVICES, InvalidProblemError
 from app.scheduling.cells.transform import StatedProblem, Transform, span, whitening
 from app.scheduling.cells.verification import verify_in_cell
 from app.scheduling.irs.problem import IrsProblem
@@ -28,7 +28,6 @@ from app.scheduling.schedule import Method, Schedule
 from app.scheduling.types import ComplexArray, IndexArray, RealArray
 from app.scheduling.verification import VerificationError
 
-_NOBODY = np.zeros(0, np.int64)
 _ROUNDING = 1e-9
 
 
@@ -49,7 +48,7 @@ class Cell(StatedProblem[Problem | IrsProblem]):
         ``scale`` times ``bonus`` more.
     """
 
-    required: IndexArray = field(default_factory=lambda: _NOBODY)
+    required: IndexArray = field(default_factory=lambda: NO_DEVICES)
     valued_by: str = "priorities"
     scale: float = 1.0
     bonus: float = 0.0
@@ -127,9 +126,9 @@ def state(
     *,
     power: RealArray | None = None,
     noise_covariance: ComplexArray | None = None,
-    excluded: IndexArray = _NOBODY,
-    required: IndexArray = _NOBODY,
-    previous: IndexArray = _NOBODY,
+    excluded: IndexArray = NO_DEVICES,
+    required: IndexArray = NO_DEVICES,
+    previous: IndexArray = NO_DEVICES,
 ) -> Problem | IrsProblem | Cell:
     """Return ``stated`` as a cell, or itself if that would change nothing.
 
@@ -183,10 +182,9 @@ def _transformed(
 ) -> Problem | IrsProblem:
     """Return ``stated`` in other coordinates, with these priorities (K,)."""
     changed: dict[str, Any] = {"weights": transform.per_device(stated.weights)}
-    if np.any(stated.csi_error):
-        largest = 1.0 if transform.basis is None else np.linalg.norm(transform.basis, 2)
-        bounds = np.broadcast_to(stated.csi_error, stated.devices) * largest
-        changed["csi_error"] = transform.per_device(bounds, transform.amplitudes)
+    if stated.uncertain:
+        largest = 1.0 if transform.basis is None else float(np.linalg.norm(transform.basis, 2))
+        changed["csi_error"] = transform.per_device(stated.errors * largest, transform.amplitudes)
     if values is not None:
         changed["priorities"] = transform.per_device(values)
     return stated.in_coordinates(transform.to_antennas, transform.to_devices, **changed)

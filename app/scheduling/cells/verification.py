@@ -57,7 +57,7 @@ def verify_in_cell(
     if method == "zero_forcing" and (bias > ROUNDING * weights).any():
         raise VerificationError("the received sum is not the weighted sum")
     through = np.vdot(receiver, noise @ receiver).real / schedule.power_factor
-    bounds = np.broadcast_to(stated.csi_error, stated.devices)[active]
+    bounds = stated.errors[active]
     worst = float(np.sum((bias + np.abs(scalars) * bounds / level) ** 2) + through)
     rounding = ROUNDING * (worst + weights @ weights)
     # The bounds of the standard problem cover those of the cell, and may be a little larger.

@@ -20,9 +20,8 @@ import numpy as np
 from app.scheduling.irs.problem import IrsProblem
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE
 from app.scheduling.kernels.proof.reach import UNIT_ROUNDOFF
-from app.scheduling.problem import alone_gains
 from app.scheduling.schedule import Schedule
-from app.scheduling.spec import BOUND_MS, SolveSpec
+from app.scheduling.spec import SolveSpec
 from app.scheduling.stopping import flag_after
 from app.scheduling.types import ComplexArray, MaskArray
 
@@ -47,11 +46,7 @@ def upper_bound(problem: IrsProblem, schedule: Schedule, spec: SolveSpec, stop: 
         (1,) mask; when it becomes true, the bound reached is returned.
     """
     plain = problem.without_surface
-    snr = plain.power / plain.noise_variance
-    needs = np.sqrt(alone_gains(plain.weights, plain.errors, plain.gamma, snr))
-    triangle = np.linalg.norm(problem.direct, axis=0) + np.linalg.norm(
-        problem.irs_to_server, axis=0
-    ) @ np.abs(problem.devices_to_irs)
+    needs, triangle = np.sqrt(plain.alone_gains), problem.reach
     # What the service calls served may fall short by this much, as channels are rounded too.
     rounding = 3 * (problem.antennas + problem.elements + 8) * UNIT_ROUNDOFF * triangle
     needs = needs * (1 - 1.2 * SERVED_TOLERANCE) - rounding
@@ -59,7 +54,7 @@ def upper_bound(problem: IrsProblem, schedule: Schedule, spec: SolveSpec, stop: 
     doubted = counted.copy()
     if schedule.feasible:
         doubted[schedule.active] = False
-    with flag_after((spec.bound_ms or BOUND_MS) / 1e3) as spent:
+    with flag_after(spec.bound_seconds) as spent:
         for k in np.flatnonzero(doubted):
             if stop[0] or spent[0]:
                 break

@@ -175,10 +175,7 @@ class JointSearch:
 
 def scaled_surface(problem: IrsProblem) -> tuple[Surface, RealArray]:
     """Return the channels relative to each device's need, and the most any phases could reach."""
-    reach = np.linalg.norm(problem.direct, axis=0) + np.linalg.norm(
-        problem.irs_to_server, axis=0
-    ) @ np.abs(problem.devices_to_irs)
-    factors = 1.0 / np.maximum(np.sqrt(problem.required_gains), reach / LARGEST_LEVEL)
+    factors = 1.0 / np.maximum(np.sqrt(problem.required_gains), problem.reach / LARGEST_LEVEL)
     surface = problem.surface
     scaled = surface._replace(
         direct_real=surface.direct_real * factors,
@@ -188,4 +185,4 @@ def scaled_surface(problem: IrsProblem) -> tuple[Surface, RealArray]:
         by_device_real=surface.by_device_real * factors[:, None],
         by_device_imag=surface.by_device_imag * factors[:, None],
     )
-    return scaled, reach * factors
+    return scaled, problem.reach * factors

@@ -15,6 +15,8 @@ from app.scheduling.types import ComplexArray, MaskArray
 from app.scheduling.verification import VerificationError
 from app.scheduling.verification import verify as verify_plain
 
+_CHANNELS, _WEIGHTS = plain.EXAMPLE.channels, plain.EXAMPLE.weights
+
 
 def _answer(
     problem: IrsProblem, selection: Selection, spec: SolveSpec, stop: MaskArray
@@ -53,4 +55,5 @@ SURFACE = Kind(
     verify=_verify,
     upper_bound=upper_bound,
     least_tolerance=least_tolerance,
+    example=IrsProblem(_CHANNELS, _CHANNELS, _CHANNELS, _WEIGHTS, gamma=1.0),
 )

@@ -193,16 +193,17 @@ class IrsProblem(AnyProblem):
     @cached_property
     def required_gains(self) -> RealArray:
         """(K,) the gain that each device needs, whatever the phases."""
-        gains = np.maximum(self.without_surface.required_gains, self._resolved_gains)
+        # The largest of ``Problem.resolved_gains`` that any phases lead to.
+        resolved = (RESOLUTION * (self.antennas + 4) * self.reach) ** 2
+        gains = np.maximum(self.without_surface.required_gains, resolved)
         gains.flags.writeable = False
         return gains
 
     @cached_property
-    def _resolved_gains(self) -> RealArray:
-        """(K,) the largest of ``Problem.resolved_gains`` that any phases lead to."""
+    def reach(self) -> RealArray:
+        """(K,) what no ‖h_k(μ)‖ exceeds, whatever the phases, by the triangle inequality."""
         reflected = np.linalg.norm(self.irs_to_server, axis=0) @ np.abs(self.devices_to_irs)
-        reach = np.linalg.norm(self.direct, axis=0) + reflected
-        return np.asarray((RESOLUTION * (self.antennas + 4) * reach) ** 2)
+        return np.asarray(np.linalg.norm(self.direct, axis=0) + reflected)
 
     @property
     def grid(self) -> PhaseGrid:

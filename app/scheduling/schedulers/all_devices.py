@@ -18,7 +18,7 @@ from app.scheduling.problem import LARGEST, Problem
 from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
 
 NEGLIGIBLE = LARGEST**-2
-"""A weaker response is none: the error it stands for could not be represented."""
+"""A weaker response counts as none: its error could not be represented."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ def select(problem: Problem, parameters: AllDevicesParameters, context: Context)
     """Schedule every device."""
     receiver = principal_receiver(problem.channels / problem.weights)
     magnitudes = np.abs(receiver.conj() @ problem.channels)
-    audible = (magnitudes > NEGLIGIBLE) & (magnitudes**2 >= problem.resolved_gains)
-    return Selection(receiver, audible, iterations=1)
+    resolved = (magnitudes > NEGLIGIBLE) & (magnitudes**2 >= problem.resolved_gains)
+    return Selection(receiver, resolved, iterations=1)
 
 
 def estimate(parameters: AllDevicesParameters, antennas: int, devices: int) -> float:

@@ -40,13 +40,11 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Interval
 
-from app.scheduling.polishing import polish
+from app.scheduling.polishing import QUICK_TOLERANCE, polish, quick_visits
 from app.scheduling.problem import Problem
 from app.scheduling.pursuit import STARTS, pursue
 from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
 
-_TOLERANCE = 1e-3
-_VISITS, _VISITS_PER_DEVICE = 10_000, 20
 _DESCENT_VISITS = 200
 _CONSTANT_FROM = 60
 
@@ -73,16 +71,15 @@ def select(problem: Problem, parameters: DualPursuitParameters, context: Context
         if context.stop[0]:
             return Selection(*problem.easiest(), rounds, "deadline")
         return Selection(receiver, np.zeros(problem.devices, np.bool_), rounds)
-    # Bounded, so that polishing thousands of devices does not take longer than the search.
     receiver, active = polish(
         problem,
         receiver,
         problem.served(receiver),
         context.stop,
-        tolerance=_TOLERANCE,
-        most_visits=_VISITS + _VISITS_PER_DEVICE * served,
+        tolerance=QUICK_TOLERANCE,
+        most_visits=quick_visits(served),
     )
-    return Selection(receiver, active, rounds, "deadline" if context.stop[0] else "converged")
+    return Selection(receiver, active, rounds, context.stopped)
 
 
 def estimate(parameters: DualPursuitParameters, antennas: int, devices: int) -> float:
@@ -95,7 +92,7 @@ def estimate(parameters: DualPursuitParameters, antennas: int, devices: int) -> 
     few = 100e-6 + 8e-6 * antennas
     growing = min(devices, _CONSTANT_FROM)
     many = 1.73e-6 * growing * (1 + growing / 60) * antennas
-    visits = _VISITS + _VISITS_PER_DEVICE * devices + _DESCENT_VISITS * (devices - growing)
+    visits = quick_visits(devices) + _DESCENT_VISITS * (devices - growing)
     return parameters.starts * (60e-6 + max(few, many)) + visits * (10e-9 + 2e-9 * antennas)
 
 

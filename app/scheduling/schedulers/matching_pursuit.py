@@ -66,7 +66,7 @@ def select(problem: Problem, parameters: MatchingPursuitParameters, context: Con
     receiver, active, iterations = found
     if stop[0] and not active.any():
         receiver, active = problem.easiest()
-    return Selection(receiver, active, iterations, "deadline" if stop[0] else "converged")
+    return Selection(receiver, active, iterations, context.stopped)
 
 
 def estimate(parameters: MatchingPursuitParameters, antennas: int, devices: int) -> float:

@@ -19,12 +19,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from app.scheduling.bounding import EQUAL, prove
-from app.scheduling.polishing import polish
+from app.scheduling.polishing import QUICK_TOLERANCE, polish
 from app.scheduling.problem import Problem
 from app.scheduling.pursuit import pursue
 from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
-
-_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ def select(problem: Problem, parameters: OptimalParameters, context: Context) ->
     proof = prove(problem, problem.worth(active), context.stop)
     if proof.receiver is not None:
         receiver, active = proof.receiver, problem.served(proof.receiver)
-    receiver, active = polish(problem, receiver, active, context.stop, tolerance=_TOLERANCE)
+    receiver, active = polish(problem, receiver, active, context.stop, tolerance=QUICK_TOLERANCE)
     attained = problem.worth(active) >= proof.upper_bound * (1 - EQUAL)
     stopped = "converged" if attained else proof.stopped
     upper_bound = problem.as_answered(proof.upper_bound)

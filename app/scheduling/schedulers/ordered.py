@@ -1,8 +1,8 @@
 r"""Random, round robin, proportional fair: choose an order, then a receiver.
 
 The classical policies of H. H. Yang, Z. Liu, T. Q. S. Quek, H. V. Poor, *Scheduling Policies for
-Federated Learning in Wireless Networks*, IEEE Transactions on Communications 68(1), 2020, carried
-over to the air. Each orders the devices without regard to the receiver:
+Federated Learning in Wireless Networks*, IEEE Transactions on Communications 68(1), 2020, for sums
+over the air. Each orders the devices without regard to the receiver:
 
 random
     All orders are equally likely; the seed of the request decides which.

@@ -2,9 +2,9 @@ r"""Semidefinite relaxation: the paper's benchmark.
 
 The lifted problem of :mod:`app.scheduling.schedulers.dc` with the :math:`\ell_1` norm of the slacks
 in place of their number (weighted by the priorities, if there are any), and without the rank
-condition: one semidefinite programme. It follows
-Example 1 of A. Bereyhi et al., *Matching Pursuit Based Scheduling for Over-the-Air Federated
-Learning*, 2022, after K. Yang et al., *Federated Learning via Over-the-Air Computation*, 2020.
+condition: one semidefinite programme. It follows Example 1 of A. Bereyhi et al., *Matching Pursuit
+Based Scheduling for Over-the-Air Federated Learning*, 2022, after K. Yang et al., *Federated
+Learning via Over-the-Air Computation*, 2020.
 
 The receiver is the principal eigenvector of the solution C, its best rank-one approximation. The
 paper does not say how the schedule is then read off, which matters:

@@ -15,6 +15,7 @@ from app.scheduling.cells.cell import device_values, require_consistent
 from app.scheduling.plain import least_tolerance as least_tolerance_of_one
 from app.scheduling.scheduler import Context, Selection
 from app.scheduling.spec import SolveSpec
+from app.scheduling.stopping import NEVER
 from app.scheduling.types import ComplexArray, IndexArray, MaskArray
 from app.scheduling.wideband.problem import WidebandProblem
 
@@ -62,7 +63,7 @@ def with_required(
     missing = required[~selection.active[required]]
     if missing.size == 0:
         return WithRequired(selection)
-    receivers, _, gamma = least_tolerance(problem, required, np.zeros(1, np.bool_))
+    receivers, _, gamma = least_tolerance(problem, required, NEVER)
     active = np.zeros(problem.devices, np.bool_)
     active[required] = True
     if not problem.keeps(problem.costs(receivers)[:, required].max(axis=1)):
@@ -71,9 +72,9 @@ def with_required(
     if not stop[0]:
         context = Context(spec.seed, stop, receivers)
         again = spec.scheduler.select(problem, spec.parameters, context)
-        heard = again.active & problem.heard(again.receiver)
-        if heard[required].all():
-            return WithRequired(again._replace(active=heard))
+        resolved = again.active & problem.resolved(again.receiver)
+        if resolved[required].all():
+            return WithRequired(again._replace(active=resolved))
     served = problem.with_joined(receivers, active)
     return WithRequired(selection._replace(receiver=receivers, active=served))
 
@@ -85,8 +86,8 @@ def least_tolerance(
 
     The receivers of a set do not depend on each other, nor on the criterion.
     """
-    tones = map(problem.tone, range(problem.subcarriers))
-    found = [least_tolerance_of_one(tone, members, stop) for tone in tones]
+    alone = map(problem.subcarrier, range(problem.subcarriers))
+    found = [least_tolerance_of_one(each, members, stop) for each in alone]
     gammas = np.array([gamma for _, _, gamma in found])
     receivers = np.stack([receiver for receiver, _, _ in found])
     return receivers, None, float(gammas.max() if problem.each else gammas.mean())

@@ -48,10 +48,10 @@ def intersect(
             raise DeadlineExceededError
         start = None if context.warm_start is None else context.warm_start[f]
         context_alone = replace(context, warm_start=start)
-        alone = dual_pursuit.select(problem.tone(f), parameters, context_alone)
+        alone = dual_pursuit.select(problem.subcarrier(f), parameters, context_alone)
         receivers[f] = alone.receiver
         common &= alone.active
         rounds += alone.iterations
         if values[common].sum() <= beyond:
             return None
-    return Selection(receivers, common, rounds, "deadline" if context.stop[0] else "converged")
+    return Selection(receivers, common, rounds, context.stopped)

@@ -9,9 +9,10 @@ import numpy as np
 from app.scheduling.bounding import bounded
 from app.scheduling.kernels.formulas import SERVED_TOLERANCE, broken_formula, coordinate
 from app.scheduling.kind import Kind
+from app.scheduling.plain import EXAMPLE
 from app.scheduling.schedule import Method, Schedule
 from app.scheduling.scheduler import Context, Selection
-from app.scheduling.spec import BOUND_MS, SolveSpec
+from app.scheduling.spec import SolveSpec
 from app.scheduling.types import ComplexArray, MaskArray, RealArray
 from app.scheduling.verification import VerificationError, is_empty, require_unbroken
 from app.scheduling.wideband.cell import least_tolerance, with_required
@@ -23,12 +24,12 @@ def _answer(
     problem: WidebandProblem, selection: Selection, spec: SolveSpec, stop: MaskArray
 ) -> Schedule:
     """Polish the receivers if asked, coordinate the active devices, and verify the schedule."""
-    heard = problem.heard(selection.receiver)
-    selection = selection._replace(active=selection.active & heard)
+    resolved = problem.resolved(selection.receiver)
+    selection = selection._replace(active=selection.active & resolved)
     selection, missing, gamma = with_required(problem, selection, spec, stop)
     if spec.polish:
         receivers, mask = polish(problem, selection.receiver, selection.active, stop)
-        if not problem.heard(receivers)[mask].all():
+        if not problem.resolved(receivers)[mask].all():
             receivers, mask = selection.receiver, selection.active
         stopped = "deadline" if stop[0] else selection.stopped
         selection = selection._replace(receiver=receivers, active=mask, stopped=stopped)
@@ -161,12 +162,12 @@ def _upper_bound(
     compared = alone.max(axis=0) if problem.each else alone.mean(axis=0)
     servable = int(np.sum(compared * (1 - 2 * SERVED_TOLERANCE) <= 1))
     served = schedule.active.size
-    seconds = (spec.bound_ms or BOUND_MS) / 1e3 / problem.subcarriers
+    seconds = spec.bound_seconds / problem.subcarriers
     bound = servable if problem.each else 0
     for f in range(problem.subcarriers):
         # With the mean, a subcarrier need not serve the schedule's devices.
         known = served if problem.each else 0
-        found = round(bounded(problem.tone(f), known, Context(spec.seed, stop), seconds))
+        found = round(bounded(problem.subcarrier(f), known, Context(spec.seed, stop), seconds))
         bound = min(bound, found) if problem.each else max(bound, found)
         if bound <= served if problem.each else bound >= servable:
             break
@@ -181,4 +182,5 @@ BAND = Kind(
     verify=_verify,
     upper_bound=_upper_bound,
     least_tolerance=least_tolerance,
+    example=WidebandProblem(EXAMPLE.channels[None], EXAMPLE.weights, gamma=1.0),
 )

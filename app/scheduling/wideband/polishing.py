@@ -11,17 +11,16 @@ import numpy as np
 
 from app.scheduling.kernels.dual.level import raise_level
 from app.scheduling.polishing import MAX_VISITS, TOLERANCE
+from app.scheduling.stopping import NEVER
 from app.scheduling.types import ComplexArray, MaskArray
 from app.scheduling.wideband.problem import WidebandProblem
-
-_NEVER = np.zeros(1, np.bool_)
 
 
 def polish(
     problem: WidebandProblem,
     receivers: ComplexArray,
     active: MaskArray,
-    stop: MaskArray = _NEVER,
+    stop: MaskArray = NEVER,
     tolerance: float = TOLERANCE,
     most_visits: int = MAX_VISITS,
 ) -> tuple[ComplexArray, MaskArray]:

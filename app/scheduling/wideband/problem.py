@@ -21,9 +21,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from app.scheduling.any_problem import AnyProblem, InvalidProblemError
+from app.scheduling.any_problem import NO_DEVICES, AnyProblem, InvalidProblemError
 from app.scheduling.kernels.formulas import RESOLUTION, SERVED_TOLERANCE
-from app.scheduling.problem import Problem, alone_gains, frozen
+from app.scheduling.problem import Problem, frozen
 from app.scheduling.types import ColumnMap, ComplexArray, IndexArray, MaskArray, RealArray
 
 Criterion = Literal["mean", "each"]
@@ -63,7 +63,7 @@ class WidebandProblem(AnyProblem):
     csi_error: RealArray | float = 0.0
     priorities: RealArray | None = None
     criterion: Criterion = "mean"
-    required: IndexArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    required: IndexArray = field(default_factory=lambda: NO_DEVICES)
 
     errors: RealArray = field(init=False, repr=False)
     uncertain: bool = field(init=False, repr=False)
@@ -113,7 +113,7 @@ class WidebandProblem(AnyProblem):
 
     @property
     def why_no_bound(self) -> str | None:
-        """Priorities exclude a bound: those of the subcarriers count devices."""
+        """With priorities there is no bound: those of the subcarriers count devices."""
         if self.priorities is None:
             return None
         return "counts devices over a band: leave out priorities, required and previous"
@@ -131,15 +131,14 @@ class WidebandProblem(AnyProblem):
     @cached_property
     def required_gains(self) -> RealArray:
         """(K,) device k adds no more than ε on subcarrier f where |h_{k,f}ᴴc_f|² is at least it."""
-        snr = self.power / self.noise_variance
-        return alone_gains(self.weights, self.errors, self.gamma, snr)
+        return self.stacked.alone_gains
 
     @property
     def max_error(self) -> float:
         """Tolerable computation error ε = γσ²/P."""
         return self.stacked.max_error
 
-    def tone(self, f: int) -> Problem:
+    def subcarrier(self, f: int) -> Problem:
         """Return subcarrier f as a problem of its own, with the same tolerance."""
         return replace(self.stacked, channels=self.channels[f]).unresolved()
 
@@ -167,7 +166,7 @@ class WidebandProblem(AnyProblem):
         resolved = (resolution * np.linalg.norm(self.channels, axis=1)) ** 2
         return self._costs_of(np.where(gains >= resolved, gains, 0.0))
 
-    def heard(self, receivers: ComplexArray) -> MaskArray:
+    def resolved(self, receivers: ComplexArray) -> MaskArray:
         """Return whose responses are more than rounding on every subcarrier, (K,)."""
         return np.asarray(np.isfinite(self.costs(receivers)).all(axis=0))
 

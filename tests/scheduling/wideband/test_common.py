@@ -129,7 +129,7 @@ def test_the_tolerance_holds_for_every_channel_within_the_csi_error(name, criter
         served += schedule.active.size
         errors = [
             worst_error(
-                problem.tone(f),
+                problem.subcarrier(f),
                 schedule._replace(
                     receiver=schedule.receiver[f],
                     power_factor=schedule.power_factors[f],

@@ -101,7 +101,7 @@ def test_one_set_beside_a_general_solver(seed):
     for code in range(1, 16):
         members = [k for k in range(4) if code >> k & 1]
         errors = (
-            least_error(problem.tone(f), power, noise, members, rng)
+            least_error(problem.subcarrier(f), power, noise, members, rng)
             for f in range(problem.subcarriers)
         )
         if len(members) > best and max(errors) <= problem.max_error:

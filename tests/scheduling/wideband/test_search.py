@@ -143,7 +143,7 @@ def test_the_intersection_is_what_every_subcarrier_serves():
     for problem in band_problems(5, 4, 5, 15, 1, seed=10):
         selection = intersection.select(problem, intersection.DualPursuitParameters(), Context())
         served = [
-            problem.tone(f).served(receiver / np.linalg.norm(receiver))
+            problem.subcarrier(f).served(receiver / np.linalg.norm(receiver))
             for f, receiver in enumerate(selection.receiver)
         ]
         np.testing.assert_array_equal(selection.active, np.all(served, axis=0))

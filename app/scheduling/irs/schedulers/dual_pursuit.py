@@ -37,7 +37,6 @@ from annotated_types import Interval
 
 from app.scheduling.irs.joint_search import JointSearch
 from app.scheduling.irs.problem import IrsProblem
-from app.scheduling.schedule import Stopped
 from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
 from app.scheduling.types import ComplexArray
 
@@ -91,8 +90,9 @@ def select(
         search.improve(search.untuned(phases, receiver).receiver, phases)
     if search.served.any() and not context.stop[0]:
         search.raise_level()
-    stopped: Stopped = "deadline" if context.stop[0] else "converged"
-    return Selection(search.receiver, search.served, search.iterations, stopped, search.phases)
+    return Selection(
+        search.receiver, search.served, search.iterations, context.stopped, search.phases
+    )
 
 
 SCHEDULERS = (

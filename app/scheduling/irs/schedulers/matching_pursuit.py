@@ -28,7 +28,6 @@ from annotated_types import Interval
 from app.scheduling.irs.phases import POLICIES, PhaseUpdate
 from app.scheduling.irs.problem import IrsProblem
 from app.scheduling.kernels.surface.algorithm_2 import joint_pursuit
-from app.scheduling.schedule import Stopped
 from app.scheduling.scheduler import Context, Parameters, Scheduler, Selection
 
 
@@ -65,8 +64,7 @@ def select(
     if context.stop[0] and not active.any():
         phases = problem.start()
         receiver, active = problem.tuned(phases).easiest()
-    stopped: Stopped = "deadline" if context.stop[0] else "converged"
-    return Selection(receiver, active, iterations, stopped, phases)
+    return Selection(receiver, active, iterations, context.stopped, phases)
 
 
 SCHEDULERS = (

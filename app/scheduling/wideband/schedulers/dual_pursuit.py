@@ -10,9 +10,8 @@ multipliers of a device summed over the subcarriers
 
 The last round's receivers, if given, count as they are: the result never serves less. The devices
 that all subcarriers serve when each is scheduled alone
-(:mod:`app.scheduling.wideband.intersecting`, with its default parameters) are one more start, as
-long as they are worth more than what was found: so there is never less than that, and nothing is
-lost where the subcarriers are alike.
+(:mod:`app.scheduling.wideband.intersecting`, with its default parameters) are one more start, if
+they are worth more than what was found: so the result is never worth less than they are.
 
 The result depends on the seed. It is locally optimal, not provably the best.
 
@@ -27,6 +26,7 @@ import numpy as np
 from annotated_types import Interval
 
 from app.scheduling.kernels.wideband.search import wideband_pursuit
+from app.scheduling.polishing import QUICK_TOLERANCE, quick_visits
 from app.scheduling.pursuit import STARTS, seed_of
 from app.scheduling.scheduler import (
     Context,
@@ -43,8 +43,6 @@ from app.scheduling.wideband.problem import WidebandProblem
 
 _FEW, _MANY = 8, 20
 """Between so many devices, the fewer there are, the more starts are made."""
-_TOLERANCE = 1e-3
-_VISITS, _VISITS_PER_DEVICE = 10_000, 20
 
 
 @dataclass(frozen=True)
@@ -71,38 +69,36 @@ def select(
     # Few devices are quick to search, and one more is a large share of them.
     starts = round(parameters.starts * (_MANY / np.clip(problem.devices, _FEW, _MANY)) ** 2)
     receivers, active, rounds = _search(problem, starts, context, context.warm_start)
-    values = problem.values
     if context.warm_start is not None:
         served = problem.with_joined(context.warm_start, np.zeros_like(active))
-        if values[active].sum() < values[served].sum():
+        if problem.worth(active) < problem.worth(served):
             receivers, active = context.warm_start, served
     with suppress(DeadlineExceededError):
         common = intersect(
             problem,
             DualPursuitParameters(),
             context,
-            beyond=values[active].sum(),
+            beyond=problem.worth(active),
             order=np.argsort(-problem.costs(receivers)[:, active].max(axis=1, initial=0.0)),
         )
         if common is not None:
             receivers, active, more = _search(problem, 1, context, common.receiver)
             rounds += common.iterations + more
-            if values[active].sum() < values[common.active].sum():
+            if problem.worth(active) < problem.worth(common.active):
                 receivers, active = common.receiver, common.active
     if not active.any():
         if context.stop[0]:
             return Selection(*problem.easiest(), rounds, "deadline")
         return Selection(receivers, active, rounds)
-    # Bounded, so that polishing thousands of devices does not take longer than the search.
     receivers, active = polish(
         problem,
         receivers,
         active,
         context.stop,
-        tolerance=_TOLERANCE,
-        most_visits=_VISITS + _VISITS_PER_DEVICE * int(active.sum()),
+        tolerance=QUICK_TOLERANCE,
+        most_visits=quick_visits(int(active.sum())),
     )
-    return Selection(receivers, active, rounds, "deadline" if context.stop[0] else "converged")
+    return Selection(receivers, active, rounds, context.stopped)
 
 
 def _search(

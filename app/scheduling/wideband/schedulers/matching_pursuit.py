@@ -1,4 +1,4 @@
-r"""Matching pursuit over a band: Algorithm 1 of Bereyhi et al. with weights shared by all tones.
+r"""Matching pursuit over a band: Algorithm 1 of Bereyhi et al. with one weight per device.
 
 A. Bereyhi, A. Vagollari, S. Asaad, R. R. Müller, W. Gerstacker, H. V. Poor, *Matching Pursuit Based
 Scheduling for Over-the-Air Federated Learning*, 2022.
