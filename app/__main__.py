@@ -110,13 +110,13 @@ def _announce(host: str, port: int) -> None:
 
 
 def _require_writable(directory: Path) -> None:
-    """Say that the workers could not count into ``directory``, and exit."""
+    """Exit with a message unless the workers can keep their counts in ``directory``."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):
             pass
     except OSError as error:
-        logs.logger.error("PROMETHEUS_MULTIPROC_DIR cannot be written: %s", error)
+        logs.logger.error("PROMETHEUS_MULTIPROC_DIR cannot be written to: %s", error)
         sys.exit(2)
 
 

@@ -22,15 +22,15 @@ class OverloadedError(Exception):
 
 
 class ConcurrencyLimitError(OverloadedError):
-    """As many requests are in progress as may be."""
+    """The limit of requests in progress is reached."""
 
 
 class MemoryLimitError(OverloadedError):
-    """As many bytes of requests and answers are held as may be."""
+    """The limit of bytes of requests and answers is reached."""
 
 
 class ClientShareError(OverloadedError):
-    """The client holds as much as one client may; the rest is left for others."""
+    """The limit of one client is reached; the rest is left for others."""
 
 
 class Shares:

@@ -1,4 +1,4 @@
-"""What the fork server imports: every solver process is born with the slow algorithms loaded."""
+"""What the fork server imports: solver processes start with the slow algorithms loaded."""
 
 from app.warmup import warm_up
 

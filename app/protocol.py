@@ -84,6 +84,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._records: Records = self.app_state["records"]
         self._max_connections: int = self.app_state["max_connections"]
         self._reading = _Reading.NOTHING
+        # Bytes that came since the last part of a body; bytes still to come of one left unparsed.
         self._since_body = self._missing = 0
         self._timers: dict[str, TimerHandle] = {}
         self._idle_since, self._address = self.loop.time(), ""

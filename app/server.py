@@ -1,6 +1,5 @@
 """How uvicorn serves the application: with limits, an end, and no log of its own."""
 
-import importlib.util
 import inspect
 import math
 from typing import Any
@@ -26,6 +25,7 @@ def uvicorn_options(settings: Settings) -> dict[str, Any]:
     options: dict[str, Any] = {
         "access_log": False,
         "server_header": False,
+        "http": "app.protocol:BoundedProtocol",
         "ws": "none",
         "timeout_keep_alive": KEEP_ALIVE_SECONDS,
         "timeout_graceful_shutdown": math.ceil(settings.deadline_ms / 1e3) + MARGIN_SECONDS,
@@ -34,8 +34,6 @@ def uvicorn_options(settings: Settings) -> dict[str, Any]:
         # On a busy machine a worker takes longer than uvicorn's 5 s to load the libraries. Not much
         # longer: meanwhile the supervisor replaces no other.
         options["timeout_worker_healthcheck"] = 15
-    if importlib.util.find_spec("httptools"):
-        options["http"] = "app.protocol:BoundedProtocol"
     return options
 
 

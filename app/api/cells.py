@@ -89,8 +89,7 @@ class CellFields(BaseModel):
         InvalidProblemError
             A field is wrong; the error names it.
         """
-        matrix = problem.channels if isinstance(problem, Problem) else problem.direct
-        antennas, devices = matrix.shape
+        antennas, devices = problem.antennas, problem.devices
         if (
             antennas <= devices
             and self.noise_covariance is self.excluded is self.required is self.previous is None

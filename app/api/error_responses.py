@@ -16,14 +16,6 @@ from app.scheduling import InvalidProblemError
 
 MEDIA_TYPE = "application/problem+json"
 
-SAFE_HEADERS = [
-    (b"x-content-type-options", b"nosniff"),
-    (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cache-control", b"no-store"),
-]
-"""Sent with every answer."""
-
 MAX_FIELD_ERRORS = 10
 """At most this many field errors are listed; the rest are counted."""
 
@@ -86,10 +78,10 @@ def answer_to(scope: Scope, error: Exception) -> Response:
 
 def raw_answer(error: ApiError, more_headers: Sequence[tuple[bytes, bytes]]) -> bytes:
     """Return an answer as it goes over the wire, to a request that the application never sees."""
+    row = error.cause.value
     content = to_json(problem(error.cause, error, {}))
-    headers = {**error.cause.value.headers, "Content-Type": MEDIA_TYPE}
-    status = error.cause.value.status
-    lines = [f"HTTP/1.1 {status.value} {status.phrase}".encode()]
+    headers = {**row.headers, "Content-Type": MEDIA_TYPE}
+    lines = [f"HTTP/1.1 {row.status.value} {row.status.phrase}".encode()]
     lines += [f"{name.lower()}: {value}".encode() for name, value in headers.items()]
     lines += [b"content-length: %d" % len(content)]
     lines += [b"%b: %b" % header for header in more_headers]

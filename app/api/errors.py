@@ -1,4 +1,4 @@
-"""The table of errors: everything the service answers with but success.
+"""The table of errors: every answer of the service that is not a success.
 
 To add an error, add a row and raise it: ``ApiError(Cause.…)`` in the API, or below it an exception
 that the row lists in ``raised_by``. The handler (:mod:`.error_responses`), the OpenAPI document and

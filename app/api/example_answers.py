@@ -145,8 +145,8 @@ ANSWERS: dict[type[BaseModel], dict[str, Any]] = {
 
 _VALUES: dict[Cause, dict[str, object]] = {
     Cause.MALFORMED_BODY: {"format": "JSON", "reason": "unexpected end of data: line 1 column 2"},
-    Cause.HEAD_TOO_LARGE: {"limit": 65536},
-    Cause.BODY_TOO_SLOW: {"seconds": 30},
+    Cause.HEAD_TOO_LARGE: {"limit": 32768},
+    Cause.BODY_TOO_SLOW: {"seconds": 10},
     Cause.BODY_TOO_LARGE: {"limit": 67108864},
     Cause.TOO_MANY_VALUES: {"limit": 262144},
     Cause.UNSUPPORTED_MEDIA_TYPE: {"given": "text/plain"},

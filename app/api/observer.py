@@ -14,12 +14,20 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import metrics
-from app.api.error_responses import SAFE_HEADERS, answer_to, raw_answer
+from app.api.error_responses import answer_to, raw_answer
 from app.api.errors import ApiError, Cause
 from app.api.wire import Headers
 from app.deadline import ClientDisconnectedError
 from app.logs import logger
 from app.scheduling import Frontier, Schedule
+
+SAFE_HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+]
+"""Sent with every answer."""
 
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 """Ids accepted from outside: nothing that could forge a line of the log."""

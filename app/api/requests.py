@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -38,7 +38,7 @@ from app.scheduling.types import ComplexArray, RealArray
 TOLERANCES = ("gamma", "gamma_db", "max_error")
 
 
-@cache
+@lru_cache(maxsize=64)
 def _unit(devices: int) -> RealArray:
     """Return unit weights, read-only."""
     weights = np.ones(devices)

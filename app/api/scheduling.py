@@ -1,8 +1,8 @@
 """The scheduling routes: each names its models, and all are answered in one way.
 
-A request counts as in progress once its body has arrived: whoever sends only heads takes no place
-from others. Large bodies and answers are decoded and encoded in a thread, so that the event loop
-goes on.
+A request counts as in progress once its body has arrived, so a client that sends only heads does
+not use up the limit. Large bodies and answers are decoded and encoded in a thread, so that the
+event loop goes on.
 """
 
 from collections.abc import Awaitable, Callable, Sequence

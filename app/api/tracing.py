@@ -23,8 +23,8 @@ def install(app: FastAPI) -> None:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError:
         raise RuntimeError(
-            "AIRSCHED_TRACING is set but OpenTelemetry is not installed: "
-            "in its repository, pip install '.[tracing]', or unset it"
+            "AIRSCHED_TRACING is set but OpenTelemetry is not installed: run pip install "
+            "'.[tracing]' in the repository of airsched, or unset the variable"
         ) from None
     resource = Resource.create({"service.name": "airsched", "service.version": __version__})
     provider = TracerProvider(resource=resource)

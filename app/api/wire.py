@@ -115,9 +115,9 @@ class PackedArray(TypedDict):
     ]
 
 
-_packed = TypeAdapter(PackedArray)
+_PACKED_ADAPTER = TypeAdapter(PackedArray)
 _NESTED: Any = {1: NestedVector, 2: NestedMatrix, 3: NestedMatrices}
-_nested: dict[int, TypeAdapter[Any]] = {
+_NESTED_ADAPTERS: dict[int, TypeAdapter[Any]] = {
     axes: TypeAdapter(nested) for axes, nested in _NESTED.items()
 }
 
@@ -132,8 +132,8 @@ def complex_array(*axes: str) -> PlainValidator:
     def convert(value: object, info: ValidationInfo) -> ComplexArray:
         limits: Mapping[str, int] = info.context or {}
         if isinstance(value, dict) and "data" in value:
-            return _from_packed(_packed.validate_python(value), axes, limits)
-        return _from_nested(_nested[len(axes)].validate_python(value), axes, limits)
+            return _from_packed(_PACKED_ADAPTER.validate_python(value), axes, limits)
+        return _from_nested(_NESTED_ADAPTERS[len(axes)].validate_python(value), axes, limits)
 
     return PlainValidator(convert, json_schema_input_type=_NESTED[len(axes)] | PackedArray)
 

@@ -3,6 +3,7 @@
 import math
 import multiprocessing
 import os
+import resource
 import sys
 import threading
 from collections.abc import Callable
@@ -42,14 +43,7 @@ def _container_limit(cgroups: Path) -> float:
 
 
 def allow_open_files(wanted: int) -> int:
-    """Raise this process's limit of open files to ``wanted``, as far as it may; return the limit.
-
-    ``wanted`` where there is no limit, or none that can be known.
-    """
-    if sys.platform == "win32":
-        return wanted
-    import resource
-
+    """Let this process open ``wanted`` files, or as many as it may; return how many."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= wanted:
         return wanted

@@ -22,7 +22,7 @@ Outcome = TypeVar("Outcome")
 
 
 class QueueFullError(OverloadedError):
-    """As many solves are waiting as may wait."""
+    """The limit of waiting solves is reached."""
 
 
 @dataclass(eq=False)

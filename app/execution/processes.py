@@ -123,20 +123,21 @@ class Job(Generic[Outcome]):
         if self._worker is None:
             self._workers.give_back(worker)
             raise DeadlineExceededError
+        died = False
         try:
-            outcome = worker.run(self._call)
+            return worker.run(self._call)
         except WorkerDiedError:
-            with self._lock:
-                self._worker = None
-            self._workers.discard(worker)
+            died = True
             if self._ended:
                 raise DeadlineExceededError from None
             raise
-        except BaseException:
-            self._release(worker)
-            raise
-        self._release(worker)
-        return outcome
+        finally:
+            with self._lock:
+                self._worker = None
+            if died or self._ended:
+                self._workers.discard(worker)
+            else:
+                self._workers.give_back(worker)
 
     def end(self) -> None:
         """Kill it with its process, if it has one yet; it may have finished already."""
@@ -144,14 +145,6 @@ class Job(Generic[Outcome]):
             self._ended = True
             if self._worker is not None:
                 self._worker.kill()
-
-    def _release(self, worker: "_Worker") -> None:
-        with self._lock:
-            self._worker = None
-        if self._ended:
-            self._workers.discard(worker)
-        else:
-            self._workers.give_back(worker)
 
 
 class _Worker:

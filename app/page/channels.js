@@ -6,7 +6,7 @@
 //
 // C is real, and so is its root. The links of a reflecting surface follow the same model with an
 // exponent of their own. `airsched_client.federated.channels` is the same in Python; a test
-// holds the two against each other.
+// compares the two.
 
 import { columnsTimes, filled, sum } from "./complex.js";
 import { stream } from "./random.js";

@@ -214,7 +214,7 @@ function remember() {
 }
 
 let speaking = 0;
-/** Tell screen readers, once things have calmed down. */
+/** Tell screen readers, once nothing has changed for a moment. */
 function announce() {
   clearTimeout(speaking);
   speaking = setTimeout(() => {

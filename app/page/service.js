@@ -83,7 +83,7 @@ export function pause(milliseconds, signal) {
 
 /** Ask until there is an answer or an error that repeating cannot help; `failing` hears of those that it can.
  *
- * Not of the first refusal for want of room: what was just cancelled may still be leaving. */
+ * Not of the first 503: the request that was just cancelled may still be in progress. */
 export async function insist(path, body, signal, failing) {
   for (let repeated = false; ; repeated = true) {
     try {

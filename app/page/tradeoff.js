@@ -44,7 +44,7 @@ export class Tradeoff {
     this.#drawn(found);
     await this.#latest(async (signal) => {
       this.#failed("");
-      // A slow algorithm takes every place in the service's queue: beside the schedules it would be refused.
+      // After the schedules: a slow algorithm can fill the service's queue, and this would be refused.
       await Promise.all([pause(WAIT, signal).catch(quietly), answered]);
       const quickest = Object.values(panels)
         .filter(({ answer }) => answer)
