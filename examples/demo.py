@@ -6,7 +6,6 @@ is called over HTTP, like any other.
 
 import signal
 import sys
-from types import FrameType
 
 from airsched_client.federated.__main__ import main as federated
 from lab.service import running_command
@@ -19,7 +18,7 @@ _SEEDS = [str(seed) for seed in range(16)]
 def main() -> int:
     """Run the demonstration with further options of the command; return its exit status."""
     # `make` forwards SIGTERM unchanged: handle it like Ctrl-C.
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with running_command(log_level="warning") as (_, url):
             return federated(
@@ -27,10 +26,6 @@ def main() -> int:
             )
     except KeyboardInterrupt:
         return 130
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Converts arrays as wireless tools produce them to the shapes of the API, or refuses them."""
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from airsched_client._wire import ComplexArray
 
 Layout = Literal["antennas_first", "devices_first"]
-LAYOUTS = ("antennas_first", "devices_first")
+LAYOUTS: tuple[str, ...] = get_args(Layout)
 
 
 class Shapes:

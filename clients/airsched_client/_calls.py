@@ -141,7 +141,7 @@ def schedule_wideband(
     return _post(encoding, "/schedule/wideband", body, WidebandSchedule.from_answer)
 
 
-def frontier(
+def schedule_frontier(
     encoding: Encoding, channels: ArrayLike, layout: Layout, options: FrontierOptions
 ) -> Call[Frontier]:
     """Ask for one round at every tolerance."""
@@ -166,7 +166,7 @@ READY: Call[Any] = Call({"method": "GET", "url": "/health/ready"}, lambda answer
 READY_PERIOD = 0.25
 """Seconds between two checks whether the service is ready."""
 
-RENAMED = "frontier() is now schedule_frontier(); the old name goes in the next release"
+RENAMED = "frontier() is now schedule_frontier(); the old name will be removed in the next release"
 
 
 def not_ready(base_url: str, timeout: float) -> ServiceDownError:

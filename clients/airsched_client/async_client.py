@@ -155,7 +155,9 @@ class AsyncSchedulerClient:
 
         As :meth:`SchedulerClient.schedule_frontier` does.
         """
-        return await self._send(_calls.frontier(self._encoding, channels, layout, options), timeout)
+        return await self._send(
+            _calls.schedule_frontier(self._encoding, channels, layout, options), timeout
+        )
 
     async def frontier(
         self,

@@ -274,7 +274,9 @@ class SchedulerClient:
         ValueError, AirschedError
             As for :meth:`schedule`; :class:`NotFoundError` from a service without the route.
         """
-        return self._send(_calls.frontier(self._encoding, channels, layout, options), timeout)
+        return self._send(
+            _calls.schedule_frontier(self._encoding, channels, layout, options), timeout
+        )
 
     def frontier(
         self,

@@ -5,7 +5,7 @@
     AirschedError
     ├── UnreachableError           there was no answer
     │   └── AnswerTimeoutError         none in time
-    ├── ServiceDownError           there was none for as long as Patience waits
+    ├── ServiceDownError           none for as long as Patience or wait_until_ready waits
     ├── UnexpectedAnswerError      the answer breaks the contract
     └── ServiceError               the service answered with an error
         ├── InvalidRequestError        4xx: the request must change; .errors names the fields
@@ -62,7 +62,7 @@ class AnswerTimeoutError(UnreachableError):
 
 
 class ServiceDownError(AirschedError):
-    """The service was down for longer than :class:`airsched_client.Patience` waits."""
+    """The service was down for longer than ``Patience`` or ``wait_until_ready`` waits."""
 
 
 class UnexpectedAnswerError(AirschedError):

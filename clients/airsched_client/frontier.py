@@ -37,7 +37,7 @@ class Frontier:
     weights
         (K,) φ of all devices.
     recommended
-        Index of the point that the service recommends; None if it was not asked.
+        Index of the point that the service recommends; None without points.
     request_id, server_timing
         As of a :class:`Schedule`.
     """

@@ -33,8 +33,8 @@ class Schedule:
         How long the algorithm ran, and why it ended.
     upper_bound, optimal
         Proven: no receiver serves more devices (with priorities: a larger sum of them), and whether
-        this schedule therefore serves the most.
-        None unless ``bound`` was asked for, or the algorithm is ``optimal``.
+        this schedule therefore serves the most. None unless ``bound`` was asked for, or the
+        algorithm is ``optimal``.
     nominal_error
         The error if the channel estimates are right. None unless ``csi_error`` was given.
     required_missing, required_gamma

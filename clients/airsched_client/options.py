@@ -38,9 +38,11 @@ class CommonOptions(TypedDict, total=False):
     """Milliseconds that the service may take (default: its own limit)."""
     seed: int | None
     """Source of randomness (default: 0)."""
+    priorities: ArrayLike | None
+    """(K,) positive, on any scale: maximise their sum over the active devices, not the number."""
 
 
-class RoundOptions(CommonOptions, total=False):
+class ScheduleOptions(CommonOptions, total=False):
     """Options of a schedule within a tolerance.
 
     Exactly one of ``gamma``, ``gamma_db`` and ``max_error`` is required.
@@ -54,13 +56,6 @@ class RoundOptions(CommonOptions, total=False):
     """Tolerable computation error ε."""
     polish: bool | None
     """Whether to replace the receiver by the one with the least error for the set found."""
-
-
-class ScheduleOptions(RoundOptions, total=False):
-    """Options of a schedule whose devices can have priorities, and whose best can be bounded."""
-
-    priorities: ArrayLike | None
-    """(K,) positive, on any scale: maximise their sum over the active devices, not the number."""
     bound: bool | None
     """Whether to prove what any receiver can serve at most: devices, or the sum of priorities."""
     bound_ms: float | None
@@ -77,8 +72,6 @@ class WidebandOptions(ScheduleOptions, total=False):
 class FrontierOptions(CommonOptions, total=False):
     """Options of a frontier."""
 
-    priorities: ArrayLike | None
-    """As for a schedule."""
     min_devices: int | None
     """Leave out points with fewer active devices (default: 1)."""
     max_error: float | None

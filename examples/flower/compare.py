@@ -13,14 +13,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import mean
-from types import FrameType
 from typing import Any
 
+from airsched_client.federated import Record, Trace
 from airsched_client.federated.checkpoint import read_records
-from airsched_client.federated.experiment import Record
 from airsched_client.federated.report import About, draw, markdown
 from airsched_client.federated.summary import summarise
-from airsched_client.federated.traces import Trace
 from examples.flower.engine import running_engine
 from lab.service import running_command
 
@@ -34,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the comparison; return the exit status."""
     options = _parser().parse_args(arguments)
     # `make` forwards SIGTERM unchanged: handle it like Ctrl-C.
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if any(options.output.glob("*/runs/*.jsonl")):
         print(f"{options.output} already holds results: choose another folder", file=sys.stderr)
         return 1
@@ -154,15 +152,11 @@ def _parser() -> argparse.ArgumentParser:
         help="none (the strategy alone), auto (no tolerance), or algorithms of the service",
     )
     add("--seeds", nargs="+", type=int, default=list(range(5)), help="one run of the app each")
-    add("--rounds", type=int, default=10, help="T")
+    add("--rounds", type=int, default=10, help="T, rounds of every run")
     add("--gamma-db", type=float, default=10.0, help="tolerance γ")
     add("--channels", type=Path, help="a trace, .npz, in place of the paper's network")
     add("--ray", action="store_true", help="run the nodes on Flower's simulation engine")
     return parser
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ class InProcessGrid(Grid):
         # What Flower's own process sets before it calls a ServerApp.
         TaskIdentity.run_id = TaskIdentity.node_id = TaskIdentity.task_id = 1
         self.app, self.run_config = app, dict(run_config or {})
-        # 997 is prime: multiples of 37 are shuffled numbers for any K below.
+        # 997 is prime: up to so many nodes have different ids, in no order.
         self.partitions = {first + (37 * number) % 997: number for number in range(nodes)}
 
     def get_node_ids(self) -> Iterable[int]:
@@ -70,4 +70,5 @@ class InProcessGrid(Grid):
         """Let the app answer."""
         return self.app(message, context)
 
+    # The rest of a Grid, which neither strategies nor apps call.
     set_run = run = create_message = push_messages = pull_messages = None

@@ -13,9 +13,8 @@ from flwr.app import Array, ArrayRecord, Context, Message, MetricRecord, RecordD
 from flwr.clientapp import ClientApp
 from flwr.serverapp.strategy import FedAvg, Strategy
 
-from airsched_client import SchedulerClient
+from airsched_client import ScheduleOptions, SchedulerClient
 from airsched_client.flower import NetworkSource, OverTheAir, report_device
-from airsched_client.options import ScheduleOptions
 from examples.flower.in_process import InProcessGrid
 from lab.service import running_command
 

@@ -17,8 +17,7 @@ import torch
 from torch import nn
 
 from airsched_client import SchedulerClient
-from airsched_client.federated import Experiment, TorchTask, compare
-from airsched_client.federated.tasks import LocalRound
+from airsched_client.federated import Experiment, LocalRound, TorchTask, compare
 from lab.service import running_command
 
 DEVICES, BATCH = 20, 4
@@ -26,7 +25,7 @@ _MIB = 1024
 
 
 class Block(nn.Module):  # type: ignore[misc]
-    """Two convolutions and a way around them."""
+    """Two convolutions with a shortcut around them."""
 
     def __init__(self, inputs: int, outputs: int, stride: int) -> None:
         super().__init__()
@@ -35,12 +34,12 @@ class Block(nn.Module):  # type: ignore[misc]
             nn.ReLU(),
             *(nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False), nn.BatchNorm2d(outputs)),
         )
-        around = nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs)
-        self.around = nn.Sequential(*(() if inputs == outputs else around))
+        shortcut = nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs)
+        self.shortcut = nn.Sequential(*(() if inputs == outputs else shortcut))
 
     def forward(self, images: Any) -> Any:
         """Return the features."""
-        return torch.relu(self.body(images) + self.around(images))
+        return torch.relu(self.body(images) + self.shortcut(images))
 
 
 def resnet18() -> Any:

@@ -14,7 +14,7 @@ from airsched_client.errors import AirschedError
 from airsched_client.federated.channels import NetworkParameters
 from airsched_client.federated.checkpoint import read_experiment, read_records
 from airsched_client.federated.comparison import compare
-from airsched_client.federated.experiment import AUTO, PERFECT, Experiment
+from airsched_client.federated.experiment import AUTO, DIGITAL, PERFECT, Experiment
 from airsched_client.federated.partition import PartitionParameters
 from airsched_client.federated.progress import progress
 from airsched_client.federated.tasks import TASKS
@@ -191,8 +191,8 @@ def _parser() -> argparse.ArgumentParser:
         nargs="+",
         default=list(usual.policies),
         metavar="POLICY",
-        help=f"{PERFECT} (all devices, no noise), {AUTO} (no tolerance needed), algorithms of the "
-        f"service, or {_EVERY}",
+        help=f"{PERFECT} (all devices, no noise), {AUTO} (no tolerance needed), {DIGITAL} (without "
+        f"the air), algorithms of the service, or {_EVERY}",
     )
     add("--gamma-db", nargs="+", type=float, default=list(usual.gammas_db), help="tolerances γ")
     add(
@@ -202,7 +202,7 @@ def _parser() -> argparse.ArgumentParser:
         default=list(usual.all_seeds),
         help="seeds of all randomness",
     )
-    add("--rounds", type=int, default=usual.rounds, help="T")
+    add("--rounds", type=int, default=usual.rounds, help="T, rounds of every run")
     add(
         "--coherence",
         type=int,
@@ -215,7 +215,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--elements", type=int, default=network.elements, help="M of a reflecting surface")
     add("--subcarriers", type=int, help="F of a band; None for 1, or as in the trace")
     add("--taps", type=int, default=network.taps, help="paths of a device's signal, over a band")
-    add("--power", type=float, default=usual.power, help="P")
+    add("--power", type=float, default=usual.power, help="P, the transmit power limit")
     add(
         "--power-spread-db",
         type=float,
@@ -233,13 +233,13 @@ def _parser() -> argparse.ArgumentParser:
         default=network.interference_azimuth,
         help="its direction in degrees",
     )
-    add("--noise-variance", type=float, default=usual.noise_variance, help="σ²")
+    add("--noise-variance", type=float, default=usual.noise_variance, help="σ², at an antenna")
     add("--csi-error", type=float, default=network.csi_error, help="bound on ‖h_k − ĥ_k‖")
     add(
         "--coordination",
         choices=["zero_forcing", "mmse"],
         default=usual.coordination,
-        help="how η and ψ are set",
+        help="how the transmit scalars are set",
     )
     add("--polish", action="store_true", help="let the service polish every receiver")
     add(
@@ -249,7 +249,7 @@ def _parser() -> argparse.ArgumentParser:
         help="β of the label skew, inf for none",
     )
     add("--data", type=Path, help="folder that holds cifar-10-batches-py, for cifar10")
-    add("--samples", type=int, help="training samples to use; None for all")
+    add("--samples", type=int, help="training samples to use; None for the task's default")
     add("--epochs", type=int, help="local epochs per round; None for the task's default")
     return parser
 

@@ -76,7 +76,7 @@ class AirOptions:
             raise ValueError("digital_bits must be from 2 to 32")
 
     def amplitudes(self, devices: int, rng: np.random.Generator) -> Real:
-        """Draw how many times the amplitude it should have every device sends, (K,)."""
+        """Draw the factor by which every device's amplitude is off, (K,)."""
         return np.asarray(10 ** (self.power_imbalance_db * rng.standard_normal(devices) / 20))
 
 

@@ -113,7 +113,9 @@ class NetworkParameters:
         if self.subcarriers < 1 or self.taps < 1:
             raise ValueError("subcarriers and taps must be at least 1")
         if self.subcarriers > 1 and (self.elements or self.csi_error):
-            raise ValueError("a band has exact channels and no surface: leave out the others")
+            raise ValueError(
+                "a band has exact channels and no surface: leave out csi_error and elements"
+            )
         if self.power_spread_db < 0:
             raise ValueError("power_spread_db must be at least 0")
         if self.subcarriers > 1 and self.is_cell:

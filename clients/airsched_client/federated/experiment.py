@@ -45,7 +45,7 @@ class Run(NamedTuple):
         return name_of(self.policy)
 
 
-def policy_name(policy: str | PolicyFunction) -> str:
+def label_of(policy: str | PolicyFunction) -> str:
     """Return a policy as it is written, or the name of a function."""
     if isinstance(policy, str):
         return policy
@@ -131,7 +131,7 @@ class Experiment:
             raise ValueError("an experiment needs a policy, a tolerance, a seed and a round")
         taken = [policy for policy in self.policies if isinstance(policy, str)]
         for function in dict.fromkeys(each for each in self.policies if callable(each)):
-            name = policy_name(function)
+            name = label_of(function)
             if name in (*taken, PERFECT, AUTO, DIGITAL):
                 raise ValueError(f"there are two policies {name}: give the function another name")
             taken.append(name)
@@ -169,12 +169,12 @@ class Experiment:
     @property
     def names(self) -> tuple[str, ...]:
         """The policies by name."""
-        return tuple(dict.fromkeys(map(policy_name, self.policies)))
+        return tuple(dict.fromkeys(map(label_of, self.policies)))
 
     @property
     def functions(self) -> Mapping[str, PolicyFunction]:
         """The policies that are functions, by name."""
-        return {policy_name(each): each for each in self.policies if not isinstance(each, str)}
+        return {label_of(each): each for each in self.policies if not isinstance(each, str)}
 
     def runs(self) -> list[Run]:
         """Return the runs in order; a policy without a tolerance runs once per seed."""
@@ -249,4 +249,4 @@ def _as_json(value: Any) -> Any:
         return {name: _as_json(inner) for name, inner in value.items()}
     if isinstance(value, tuple):
         return [_as_json(inner) for inner in value]
-    return policy_name(value) if callable(value) else value
+    return label_of(value) if callable(value) else value

@@ -38,7 +38,7 @@ from airsched_client.federated.partition import aggregation_weights, parts_of
 from airsched_client.federated.priorities import priorities
 from airsched_client.federated.scheduling import Receiver, request_schedule
 from airsched_client.federated.streams import Purpose, request_seed, stream
-from airsched_client.federated.tasks import HasLabels, HasStatistics, LocalRound, Task
+from airsched_client.federated.tasks import HasLabels, HasParts, HasStatistics, LocalRound, Task
 from airsched_client.models import IrsSchedule, Schedule, WidebandSchedule
 from airsched_client.options import ScheduleOptions
 
@@ -76,12 +76,13 @@ class Setting:
             power=experiment.power,
             noise_variance=experiment.noise_variance,
         )
-        given = getattr(task, "parts", None)
-        if given is None and not isinstance(task, HasLabels):
+        given = task.parts if isinstance(task, HasParts) else None
+        labels = task.labels if given is None and isinstance(task, HasLabels) else None
+        if given is None and labels is None:
             raise ValueError("the task has no labels to divide the data by: give it its own parts")
         self.parts: list[Indices] = parts_of(
             given,
-            getattr(task, "labels", None) if given is None else None,
+            labels,
             self._fading.devices,
             experiment.partition,
             stream(seed, Purpose.PARTITION),

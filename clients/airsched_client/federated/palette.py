@@ -4,7 +4,6 @@ from zlib import crc32
 
 COLORS = {
     "perfect": "black",
-    "fedavg": "black",
     "optimal": "black",
     "dual_pursuit": "tab:red",
     "matching_pursuit": "tab:blue",

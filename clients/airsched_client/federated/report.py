@@ -47,10 +47,10 @@ class About:
         return f"{self.setting}, {counted}" if self.setting else counted
 
 
-_UNSAID = About()
+_NO_DETAILS = About()
 
 
-def table(summaries: Sequence[Summary], about: About = _UNSAID) -> "Table":
+def table(summaries: Sequence[Summary], about: About = _NO_DETAILS) -> "Table":
     """Return the summaries for a terminal of 80 columns; the loss is in the Markdown."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -74,7 +74,7 @@ def table(summaries: Sequence[Summary], about: About = _UNSAID) -> "Table":
     return built
 
 
-def markdown(summaries: Sequence[Summary], about: About = _UNSAID) -> str:
+def markdown(summaries: Sequence[Summary], about: About = _NO_DETAILS) -> str:
     """Return the summaries as a table in Markdown."""
     measured = (about.accuracy, "difference", "test loss", r"mean \|S\|", "error E", "ζ")
     rows = [[f"`{name}`", *rest] for name, *rest in map(_cells, summaries)]
@@ -90,7 +90,7 @@ def markdown_rows(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list
     ]
 
 
-def draw(records: Sequence[Record], folder: Path, about: About = _UNSAID) -> list[Path]:
+def draw(records: Sequence[Record], folder: Path, about: About = _NO_DETAILS) -> list[Path]:
     """Draw accuracy and |S| by round for every tolerance, and ζ by tolerance if there are several.
 
     Returns
@@ -132,7 +132,7 @@ def draw_rounds(
     gamma_db: float | None,
     file: Path,
     x: Literal["round", "channel_uses", "energy"] = "round",
-    about: About = _UNSAID,
+    about: About = _NO_DETAILS,
 ) -> Path:
     """Draw accuracy and |S| at one tolerance, with the policies that need none.
 

@@ -1,4 +1,4 @@
-"""What remains of an experiment: the final accuracy of every policy, over all seeds.
+"""The summary of an experiment: the final accuracy of every policy, over all seeds.
 
 The over-the-air efficiency is the paper's: the final accuracy of a policy over that of ``perfect``,
 
@@ -66,7 +66,7 @@ def summarise(records: Sequence[Record], perfect: str = PERFECT) -> list[Summary
     for record in records:
         if record.run not in final or record.round > final[record.run].round:
             final[record.run] = record
-    reference = first_scheduled(records, perfect)
+    reference = next((record.policy for record in records if record.policy != perfect), None)
     summaries = []
     for policy, gamma_db in dict.fromkeys((run.policy, run.gamma_db) for run in final):
         ends = [end for run, end in final.items() if run[:2] == (policy, gamma_db)]
@@ -98,11 +98,6 @@ def summarise(records: Sequence[Record], perfect: str = PERFECT) -> list[Summary
             )
         )
     return summaries
-
-
-def first_scheduled(records: Sequence[Record], perfect: str = PERFECT) -> str | None:
-    """Return the first policy but ``perfect``, to which the others are compared."""
-    return next((record.policy for record in records if record.policy != perfect), None)
 
 
 def _counterpart(run: Run, policy: str | None, final: Mapping[Run, Record]) -> Record | None:

@@ -51,7 +51,7 @@ class Nodes:
         replies = list(grid.send_and_receive(queries, timeout=self._timeout))
         answered = {self._note(reply) for reply in replies}
         silent = [node for node in nodes if node not in answered]
-        # Not by the numbers alone: the error of a node that died carries another node's.
+        # A node that died has replied as well, but its error carries another node's id.
         if silent and len(replies) < len(queries):
             self._silent.update(silent)
             _log.warning(

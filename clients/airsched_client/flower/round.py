@@ -43,7 +43,7 @@ class Round:
 
     def senders(self, replies: Iterable[Message]) -> dict[int, Message]:
         """Return the valid replies by device; log what is wrong with the others."""
-        # By who replied: the error of a node that died carries another node's number.
+        # Not the errors: that of a node that died carries another node's id.
         answers = {m.metadata.src_node_id: m for m in replies if not m.has_error()}
         senders = {}
         for k in self.active:

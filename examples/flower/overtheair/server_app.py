@@ -10,8 +10,8 @@ from flwr.app import ArrayRecord, Context, MetricRecord
 from flwr.serverapp import Grid, ServerApp
 from flwr.serverapp.strategy import FedAdam, FedAvg, FedAvgM, FedProx, Result, Strategy
 
-from airsched_client import SchedulerClient
-from airsched_client.federated.channels import NetworkParameters
+from airsched_client import ScheduleOptions, SchedulerClient
+from airsched_client.federated import NetworkParameters
 from airsched_client.flower import (
     ChannelSource,
     NetworkSource,
@@ -19,7 +19,6 @@ from airsched_client.flower import (
     ReportedSource,
     TraceSource,
 )
-from airsched_client.options import ScheduleOptions
 
 from .task import Net, test
 
