@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from app.scheduling import WIDEBAND_SCHEDULERS, solve
 from app.scheduling.wideband.problem import Criterion
-from experiments.figure import Measured, PaperCurves, Scale
+from experiments.figure import Figure, Measured, PaperCurves, Scale
 from experiments.runner import Runner
 from experiments.selection import SEED
 from experiments.series import Series, policy_series
@@ -39,18 +39,41 @@ def count_over_band(
     }
 
 
-def panels(x_label: str) -> dict[str, str]:
-    """Return the label of the x axis by criterion."""
-    return {
-        name: f"{x_label}; criterion {name}, γ = {gamma_db:g} dB"
-        for name, gamma_db in GAMMAS_DB.items()
-    }
+def figure(
+    name: str, title: str, x_label: str, size: str, bands: Mapping[float, tuple[int, int]]
+) -> Figure:
+    """Return a figure of the mean |S| of all methods on the same bands, a panel per criterion.
+
+    Parameters
+    ----------
+    size
+        What all its bands have in common: the other one of the two numbers.
+    bands
+        x → numbers of subcarriers and taps.
+    """
+    return Figure(
+        number=0,
+        name=name,
+        title=title,
+        x_label=x_label,
+        y_label="mean number of active devices",
+        size=f"K = 20, N = 6, {size}",
+        unit="channels",
+        series=SERIES,
+        measure=lambda scale, runner: _measure(runner, name, scale, bands),
+        remarks=remarks,
+        pairs=PAIRS,
+        log_x=True,
+        panels={
+            criterion: f"{x_label}; criterion {criterion}, γ = {gamma_db:g} dB"
+            for criterion, gamma_db in GAMMAS_DB.items()
+        },
+    )
 
 
-def measure_bands(
+def _measure(
     runner: Runner, title: str, scale: Scale, bands: Mapping[float, tuple[int, int]]
 ) -> Measured:
-    """Return the mean |S| against x, for bands of so many subcarriers and taps at every x."""
     points = [(criterion, x) for criterion in GAMMAS_DB for x in bands]
     calls = [
         {

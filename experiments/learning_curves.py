@@ -7,7 +7,8 @@ import numpy as np
 from scipy.stats import t as student  # type: ignore[import-untyped]
 
 from airsched_client.federated.channels import NetworkParameters
-from experiments.compare import plus_minus
+from airsched_client.federated.report import markdown_rows
+from experiments.compare import minus, plus_minus
 from experiments.figure import Figure, Measured, PaperCurves, Point, Scale
 from experiments.learning import (
     LINEAR,
@@ -106,24 +107,19 @@ def resolved(difference: Point) -> bool:
 def orders(measured: Measured, papers: PaperCurves, names: dict[Series, str | None]) -> list[str]:
     """Return a table of the paired differences at the last epoch, and whether they are resolved."""
     last = max(x for curve in measured.curves.values() for x in curve)
-    lines = [
+    rows = []
+    for (one, other), curve in measured.paired.items():
+        first, second = (papers.get(names[each] or "", {}).get(last) for each in (one, other))
+        theirs = "" if first is None or second is None else minus(f"{first - second:+.3g}")
+        mark = "**yes**" if resolved(curve[last]) else "no"
+        ours = plus_minus(curve[last], sign=True)
+        rows.append([f"{one.label} − {other.label}", ours, mark, theirs])
+    return [
         f"Paired differences at epoch {last:g}. One counts as **resolved** if it is not zero by a "
         f"t test at {CONFIDENCE:.0%}; of the others nothing can be said about the order.",
         "",
-        "| difference | here | resolved | in the paper |",
-        "|---|---|---|---|",
+        *markdown_rows(["difference", "here", "resolved", "in the paper"], rows),
     ]
-    for (one, other), curve in measured.paired.items():
-        first, second = (papers.get(names[each] or "", {}).get(last) for each in (one, other))
-        theirs = (
-            "" if first is None or second is None else f"{first - second:+.3g}".replace("-", "−")
-        )
-        mark = "**yes**" if resolved(curve[last]) else "no"
-        lines.append(
-            f"| {one.label} − {other.label} | {plus_minus(curve[last], sign=True)} | {mark} |"
-            f" {theirs} |"
-        )
-    return lines
 
 
 def figure(

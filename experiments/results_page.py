@@ -2,13 +2,13 @@
 
 from airsched_client.federated.report import markdown_rows
 from experiments.compare import largest_difference, plus_minus, rounded
-from experiments.figure import Figure, Measured, PaperCurves, Point, Scale
+from experiments.figure import Figure, Measured, PaperCurves, Point
 
 _MANY_ROWS = 15
 
 
 def section(
-    figure: Figure, measured: Measured, papers: PaperCurves, scale: Scale | str, revision: str
+    figure: Figure, measured: Measured, papers: PaperCurves, scale: str, revision: str
 ) -> str:
     """Return the picture, the remarks and the tables of a figure."""
     words = [figure.sample(measured), measured.setting]

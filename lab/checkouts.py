@@ -26,7 +26,7 @@ def checkouts(revision: str | None) -> Iterator[dict[str, Path]]:
         )
         try:
             print(f"compiling the kernels of {revision}", file=sys.stderr)
-            # Before it was called warmup.
+            # Older revisions call the module compilation.
             command = "warmup" if (folder / "app/warmup.py").exists() else "compilation"
             subprocess.run([sys.executable, "-m", f"app.{command}"], cwd=folder, check=True)
             yield {BEFORE: folder, NOW: Path.cwd()}

@@ -38,7 +38,7 @@ def solvers(process: int) -> set[int]:
 
 
 def serving(process: int) -> list[int]:
-    """Return the uvicorn workers below ``process``, a supervisor that spawned them."""
+    """Return the uvicorn workers below ``process``, the supervisor that spawned them."""
     return [child.pid for child in _descendants(process) if "spawn_main" in _command(child)]
 
 

@@ -49,9 +49,9 @@ def main() -> None:
     if len(cores) < 2:
         sys.exit("the load test needs two cores: one for the service, one for the generator")
     output: Path = arguments.output or FOLDER
-    idle = psutil.cpu_percent(1.0) / 100
-    if arguments.output is None and idle > BUSY:
-        sys.exit(_busy(idle))
+    used = psutil.cpu_percent(1.0) / 100
+    if arguments.output is None and used > BUSY:
+        sys.exit(_busy(used))
     print(f"{POINTS} points, about 15 minutes", flush=True)
     watch = _Watch()
     measured: Measured = {}

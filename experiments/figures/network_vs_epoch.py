@@ -2,6 +2,7 @@
 
 from itertools import combinations
 
+from airsched_client.federated.report import markdown_rows
 from experiments.compare import plus_minus
 from experiments.figure import Figure, Measured, PaperCurves
 from experiments.learning_curves import GAMMA_DB, SERIES, measure, orders
@@ -15,21 +16,22 @@ def remarks(measured: Measured, papers: PaperCurves) -> list[str]:
     """Set some epochs beside the paper's, and say which orders are resolved."""
     theirs = paper.curves("accuracy_vs_epoch")
     reached = {x for curve in measured.curves.values() for x in curve}
-    lines = [
-        "Ours / the paper's, which has the full width. What width and label skew are worth is in "
-        "[docs/federated.md](../docs/federated.md#the-papers-task). Accuracy:",
-        "",
-        f"| epoch | {' | '.join(each.label for each in _SERIES)} |",
-        "|---" * (len(_SERIES) + 1) + "|",
-    ]
+    rows = []
     for epoch in sorted(reached & {2.0, 6.0, 12.0, 60.0}):
-        cells = []
+        cells = [f"{epoch:g}"]
         for each, name in _SERIES.items():
             point = measured.curves[each].get(epoch)
             ours = "" if point is None else plus_minus(point)
             cells.append(ours + ("" if name is None else f" / {theirs[name][epoch]:.1f}"))
-        lines.append(f"| {epoch:g} | {' | '.join(cells)} |")
-    return [*lines, "", *orders(measured, theirs, _SERIES)]
+        rows.append(cells)
+    return [
+        "Ours / the paper's, which has the full width. What width and label skew are worth is in "
+        "[docs/federated.md](../docs/federated.md#the-papers-task). Accuracy:",
+        "",
+        *markdown_rows(["epoch", *(each.label for each in _SERIES)], rows),
+        "",
+        *orders(measured, theirs, _SERIES),
+    ]
 
 
 FIGURE = Figure(

@@ -48,7 +48,7 @@ METHODS: dict[str, Callable[[Problem, int], float]] = {
     "default": lambda problem, seed: _pursued(problem, seed, STARTS),
     f"{LONG} starts": lambda problem, seed: _pursued(problem, seed, LONG),
     f"{LONGEST} starts": lambda problem, seed: _pursued(problem, seed, LONGEST),
-    "elastic": lambda problem, seed: most_served(problem, seed),
+    "elastic": most_served,
     "dc": lambda problem, seed: solve(problem, "dc", seed=seed).active.size,
     "bound": lambda problem, seed: relaxation_bound(problem, _pursued(problem, seed, STARTS)),
 }

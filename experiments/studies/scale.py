@@ -70,7 +70,7 @@ def main(revision: str) -> None:
     cases = [(*case, False) for case in CASES] + [(*case, True) for case in WITH_PRIORITIES]
     with solvers(revision) as ask:
         for model, antennas, devices, gamma_db, count, prioritised in track(
-            cases, "versions", transient=True
+            cases, "scale", transient=True
         ):
             problems = problems_of(model, count, antennas, devices, gamma_db, SEED)
             if prioritised:

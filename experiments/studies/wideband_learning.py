@@ -101,15 +101,15 @@ def learn(
 
 def row(found: Mapping[str, Learnt]) -> list[str]:
     """Return accuracies, devices and differences as text."""
-    told = [mean_of(found[PERFECT].accuracies).text()]
+    cells = [mean_of(found[PERFECT].accuracies).text()]
     for name in ("own", "mean"):
         learnt = found[name]
-        told.append(mean_of(learnt.accuracies).text())
-        told.append(f"{learnt.per_entry.mean():.1f} / {learnt.in_all.mean():.1f}")
+        cells.append(mean_of(learnt.accuracies).text())
+        cells.append(f"{learnt.per_entry.mean():.1f} / {learnt.in_all.mean():.1f}")
     for one, other in PAIRS:
         paired = mean_difference(found[one].accuracies, found[other].accuracies)
-        told.append(paired.text(sign=True))
-    return told
+        cells.append(paired.text(sign=True))
+    return cells
 
 
 def _policies(

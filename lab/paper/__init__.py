@@ -1,7 +1,7 @@
 """The points of the paper's curves, figure by figure.
 
-Source: :data:`REFERENCE`. Each ``NAME.csv`` here holds
-one figure as ``series, x, value``, the second column named for what its x axis shows.
+Source: :data:`REFERENCE`. Each ``NAME.csv`` here holds one figure as ``series, x, value``, the
+second column named for what its x axis shows.
 """
 
 import csv
@@ -23,13 +23,8 @@ large need 6 dB more. Ours are L_k/mean(L); the shift was fitted to the paper's 
 
 def curves(name: str) -> dict[str, dict[float, float]]:
     """Return every curve of the figure ``name``: series → x → value."""
-    return read(Path(__file__).parent / f"{name}.csv")
-
-
-def read(path: Path) -> dict[str, dict[float, float]]:
-    """Return the curves of a file: series → x → value."""
     found: dict[str, dict[float, float]] = {}
-    with path.open(newline="") as file:
+    with (Path(__file__).parent / f"{name}.csv").open(newline="") as file:
         rows = csv.reader(file)
         next(rows)
         for series, x, value in rows:

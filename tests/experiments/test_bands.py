@@ -14,13 +14,13 @@ __all__ = ["runner"]
 
 
 @pytest.mark.parametrize(
-    ("module", "xs", "band"),
-    [(active_vs_subcarriers, "SUBCARRIERS", (2, 4)), (active_vs_taps, "TAPS", (16, 2))],
+    ("module", "band"), [(active_vs_subcarriers, (2, 4)), (active_vs_taps, (16, 2))]
 )
-def test_points_are_those_of_a_plain_loop(runner, tmp_path, monkeypatch, module, xs, band):
+def test_points_are_those_of_a_plain_loop(runner, tmp_path, monkeypatch, module, band):
     monkeypatch.setitem(bands.CHANNELS, "quick", 3)
-    monkeypatch.setattr(module, xs, (1, 2))
-    measured = module.measure("quick", runner)
+    for x in module.BANDS.keys() - {1.0, 2.0}:
+        monkeypatch.delitem(module.BANDS, x)
+    measured = module.FIGURE.measure("quick", runner)
     subcarriers, taps = band
     for criterion, gamma_db in (("mean", 0.5), ("each", 1.3)):
         problems = band_problems(

@@ -164,7 +164,7 @@ def test_a_quick_run_never_replaces_the_papers_scale(tmp_path, capsys):
     assert (tmp_path / "results" / f"{SMALL.name}.csv").read_bytes() == before
 
 
-def test_fewer_seeds_never_replace_more(tmp_path, capsys):
+def test_fewer_seeds_never_replace_more(tmp_path):
     report.keep(SMALL, MEASURED, "paper", tmp_path)
     report.require_no_loss(SMALL, "paper", tmp_path, 4)
     report.require_no_loss(SMALL, "paper", tmp_path)
@@ -232,7 +232,6 @@ def test_remarks_are_written_from_the_points():
 def test_results_are_written_once_per_run(tmp_path, monkeypatch):
     written_to = []
     monkeypatch.setattr(report, "write", lambda figures, folder: written_to.append(folder))
-    monkeypatch.setattr("experiments.__main__._redraw", lambda *_: None)
     two = {name: replace(SMALL, measure=lambda scale, runner: MEASURED) for name in ("a", "b")}
     monkeypatch.setattr("experiments.__main__.FIGURES", two)
     assert main(["--output", str(tmp_path), "--cache", str(tmp_path / "cache")]) == 0
