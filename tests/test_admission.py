@@ -1,6 +1,7 @@
 """Who may go on: limits that hold for all clients and for one, and turns on the event loop."""
 
 import asyncio
+import weakref
 
 import pytest
 from hypothesis import given
@@ -49,6 +50,18 @@ def test_what_was_held_is_given_back_whatever_happens():
     shares.take("two", 10)
 
 
+def test_a_client_that_holds_nothing_is_forgotten():
+    class Client(str):
+        pass
+
+    shares, client = Shares(10, 1, ConcurrencyLimitError), Client("one")
+    shares.take(client, 2)
+    shares.give_back(client, 2)
+    forgotten = weakref.ref(client)
+    del client
+    assert forgotten() is None
+
+
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 6)), max_size=40))
 def test_against_plain_bookkeeping(asked):
     """Taking and giving back at random: the same as sums over a list."""
@@ -95,7 +108,7 @@ async def order(*clients, during=None):
 
 
 @pytest.mark.anyio
-async def test_one_of_each_client_goes_in_a_round():
+async def test_one_of_each_client_goes_in_a_pass():
     gone = await order(*["heavy"] * 20, "light", "light", "other")
     assert gone.index("light") <= 2
     assert gone.index("other") <= 2
@@ -156,21 +169,43 @@ async def test_the_turns_of_a_client_are_in_order():
     assert gone == list(range(20))
 
 
-async def rounds_of(turns, count):
-    """Return how many rounds of the loop pass until ``count`` requests of one client have gone."""
-    rounds = 0
-    tasks = [asyncio.create_task(turns.take("one")) for _ in range(count)]
+@pytest.mark.anyio
+async def test_a_client_that_is_alone_now_keeps_the_order_of_its_turns(monkeypatch):
+    turns, gone = await shared(), []
+
+    async def ask(number):
+        await turns.take("one")
+        gone.append(number)
+
+    tasks = [asyncio.create_task(ask(number)) for number in range(10)]
+    while len(gone) < 5:
+        await asyncio.sleep(0)
+    monkeypatch.setattr("app.admission.ALONE_SECONDS", -1.0)
+    tasks += [asyncio.create_task(ask(number)) for number in range(10, 15)]
+    await asyncio.gather(*tasks)
+    assert gone == list(range(15))
+
+
+async def passes_of(turns, clients):
+    """Return how many passes of the event loop it takes until requests of ``clients`` have gone."""
+    passes = 0
+    tasks = [asyncio.create_task(turns.take(client)) for client in clients]
     while not all(task.done() for task in tasks):
         await asyncio.sleep(0)
-        rounds += 1
-    return rounds
+        passes += 1
+    return passes
+
+
+@pytest.mark.anyio
+async def test_a_pass_is_one_request_of_each_client_however_many_there_are():
+    assert await passes_of(await shared(), ["one", "two", "three"] * 20) >= 20
 
 
 @pytest.mark.anyio
 async def test_a_client_alone_needs_no_turns(monkeypatch):
-    assert await rounds_of(Turns(), 20) < 10
+    assert await passes_of(Turns(), ["one"] * 20) < 10
     turns = await shared()
-    assert await rounds_of(turns, 20) >= 20
+    assert await passes_of(turns, ["one"] * 20) >= 20
     monkeypatch.setattr("app.admission.ALONE_SECONDS", 0.01)
     await asyncio.sleep(0.05)
-    assert await rounds_of(turns, 20) < 10
+    assert await passes_of(turns, ["one"] * 20) < 10

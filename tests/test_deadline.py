@@ -25,6 +25,12 @@ def test_a_search_ends_early_enough_to_be_answered(seconds, early):
     assert deadline.search_ends == pytest.approx(100 + seconds - early)
 
 
+def test_after_the_end_an_answer_is_still_waited_for_a_little(monkeypatch):
+    monkeypatch.setattr("app.deadline.time.monotonic", lambda: 101.0)
+    deadline = Deadline(1, arrived=100.0)
+    assert deadline.search_seconds == 0 < deadline.last_seconds < 0.2
+
+
 def test_time_that_has_passed():
     deadline = Deadline(0.9, arrived=time.monotonic() - 1)
     assert deadline.search_seconds == deadline.last_seconds == 0

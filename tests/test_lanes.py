@@ -6,6 +6,7 @@ import threading
 from collections import defaultdict
 
 import pytest
+from prometheus_client import REGISTRY
 
 from app.deadline import Deadline
 from app.execution.lane import Lane, QueueFullError, Work
@@ -39,6 +40,14 @@ class Held:
             await asyncio.sleep(0.01)
         return tasks
 
+    async def started_after(self, client):
+        """End one solve of a client; return whose are started then."""
+        count = len(self.started)
+        self.ends[client].release()
+        while len(self.started) == count:
+            await asyncio.sleep(0.01)
+        return self.started[count:]
+
 
 @pytest.fixture
 def held():
@@ -52,6 +61,11 @@ def held():
     for each in made:
         each.gate.set()
         each.lane.close()
+
+
+def waiting():
+    """Return how many solves wait, as the metrics say."""
+    return REGISTRY.get_sample_value("airsched_queue_length", {"lane": "test"})
 
 
 async def outcomes(held, tasks):
@@ -68,8 +82,10 @@ async def test_one_client_fills_its_threads_and_the_queue_and_no_more(held, work
     lane = held(workers, queue_length)
     tasks = await lane.asked("a" * (workers + queue_length + 2))
     assert len(lane.started) == workers
+    assert waiting() == queue_length
     places = workers + queue_length
     assert await outcomes(lane, tasks) == ["a"] * places + [None] * 2
+    assert waiting() == 0
 
 
 @pytest.mark.anyio
@@ -99,11 +115,16 @@ async def test_a_free_thread_goes_to_who_runs_the_fewest(held):
     assert lane.started == ["a", "a", "b"]
     # c runs none; then a and b run one each, and a has waited longer; then b runs none.
     for client, following in (("a", "c"), ("c", "a"), ("b", "b")):
-        lane.ends[client].release()
-        count = len(lane.started)
-        while len(lane.started) == count:
-            await asyncio.sleep(0.01)
-        assert lane.started[count:] == [following]
+        assert await lane.started_after(client) == [following]
+
+
+@pytest.mark.anyio
+async def test_among_those_who_run_as_many_it_goes_to_who_was_served_longest_ago(held):
+    lane = held(1, 9)
+    await lane.asked("abccddee")
+    assert lane.started == ["a", "b"]
+    for client, following in (("a", "c"), ("c", "d"), ("d", "e"), ("e", "c")):
+        assert await lane.started_after(client) == [following]
 
 
 @pytest.mark.anyio
@@ -137,6 +158,42 @@ async def test_a_batch_may_take_the_places_of_busier_clients(held):
     tasks = await lane.asked("aaaaa")
     tasks.append(lane.ask("b", parts=2))
     assert await outcomes(lane, tasks) == ["a", "a", "a", "a", None, "bb"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("workers", "queue_length", "parts"), [(1, 4, 4), (4, 1, 3)])
+async def test_a_batch_takes_no_more_places_than_the_busier_have(
+    held, workers, queue_length, parts
+):
+    """After one, the other would be no busier; or what it still has is running."""
+    lane = held(workers, queue_length)
+    tasks = await lane.asked("aaaaa")
+    with pytest.raises(QueueFullError):
+        await lane.ask("b", parts=parts)
+    assert await outcomes(lane, tasks) == ["a"] * 5
+
+
+@pytest.mark.anyio
+async def test_once_answered_a_client_is_no_longer_watched(held):
+    before = asyncio.all_tasks()
+    deadline = Deadline(30, "a", asyncio.Event().wait)
+    assert await held(1, 0).lane.run([Work(lambda: "a")], deadline) == ["a"]
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == before
+
+
+def test_a_solve_that_outlives_the_event_loop_is_no_error(held, caplog):
+    each = held(1, 0)
+
+    async def miss():
+        with pytest.raises(DeadlineExceededError):
+            await each.ask("slow", seconds=0.05)
+
+    asyncio.run(miss())
+    each.gate.set()
+    each.lane.close()
+    assert each.started == ["slow"]
+    assert not caplog.records
 
 
 @pytest.mark.anyio

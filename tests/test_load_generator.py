@@ -1,8 +1,6 @@
 """The load generator: random arrivals, and latencies that leave out nothing."""
 
 import asyncio
-import contextlib
-import selectors
 import socket
 import threading
 import time
@@ -12,6 +10,7 @@ import pytest
 
 from benchmarks.generator import _Pool, arrivals, run
 from benchmarks.load_test.report import PERCENTILES, percentiles
+from tests import virtual_time
 
 REQUEST = b"POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 0\r\n\r\n"
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -111,16 +110,6 @@ def test_latencies_count_from_when_requests_were_due(connections):
     np.testing.assert_allclose(times, due[:connections], atol=1e-9)
 
 
-class VirtualSelector(selectors.DefaultSelector):
-    """Passes the time that it would wait for, without waiting."""
-
-    now = 0.0
-
-    def select(self, timeout=None):
-        self.now += timeout or 0.0
-        return super().select(0)
-
-
 def _in_virtual_time(due, connections, silent_until):
     """Return the latencies that the generator counts, and when it sends what need not wait."""
 
@@ -129,6 +118,7 @@ def _in_virtual_time(due, connections, silent_until):
 
         def send(self, due):
             self.due = due
+            loop = asyncio.get_running_loop()
             answer_at = max(silent_until, loop.time())
             loop.call_at(answer_at, pool.answered, self, b"HTTP/1.1 200 OK", b"")
             if loop.time() < silent_until:
@@ -141,11 +131,8 @@ def _in_virtual_time(due, connections, silent_until):
         pool.start()
         await pool.done
 
-    selector, sent, pool = VirtualSelector(), [], None
-    loop = asyncio.SelectorEventLoop(selector)
-    loop.time = lambda: selector.now
-    with contextlib.closing(loop):
-        loop.run_until_complete(generate())
+    sent, pool = [], None
+    virtual_time.run(generate())
     return pool.latencies["200"], sent
 
 

@@ -13,7 +13,7 @@ from lab.problems import random_irs_problem, random_problem
 
 def compiled_signatures():
     found = {}
-    for info in pkgutil.iter_modules(kernels.__path__, f"{kernels.__name__}."):
+    for info in pkgutil.walk_packages(kernels.__path__, f"{kernels.__name__}."):
         for name, value in vars(importlib.import_module(info.name)).items():
             if isinstance(value, Dispatcher):
                 found[f"{info.name}.{name}"] = set(value.signatures)
