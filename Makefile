@@ -22,7 +22,7 @@ demo-flower: build/flower-venv/installed-demo ## train with Flower, over the air
 	@rm -rf build/flower
 	@build/flower-venv/bin/python -m examples.flower.compare
 
-test: .venv/installed-torch ## run the tests, but for Flower's
+test: .venv/installed-torch ## run the tests, except those for Flower
 	@$(BIN)/pytest --numprocesses auto --dist loadfile
 
 test-lowest: $(BIN)/uv ## run the tests with the lowest versions that are allowed (10 min)
@@ -61,7 +61,7 @@ check-openapi: ## lint openapi/openapi.json and compile the types made from it (
 	npx --yes --package openapi-typescript@7 --package typescript@5 -- sh -c \
 	  'openapi-typescript openapi/openapi.json --output build/openapi.ts && tsc --strict --noEmit build/openapi.ts'
 
-format: .venv/installed-dev ## put the source in order
+format: .venv/installed-dev ## fix the style of the source
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

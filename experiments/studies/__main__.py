@@ -22,7 +22,7 @@ STUDIES = {
     "wideband": "one set of devices over a band: beside the optimum, and for wider bands",
     "wideband_learning": "learning over a band: one set of devices, beside one per subcarrier",
     "auto": "learning with the tolerance that the service chooses, beside every fixed one",
-    "turns": "who is heard in learning: priorities by age beside none",
+    "priorities_learning": "learning with priorities by age or weight, beside none",
 }
 """Modules of this package; imported when they run, for what some of them need."""
 
