@@ -55,20 +55,20 @@ class _JoinedWrites:
     def write(self, data: bytes) -> None:
         """Send ``data`` soon, or at once if there is much: the transport says when to pause."""
         if not self._parts:
-            self._loop.call_soon(self._send)
+            self._loop.call_soon(self.flush)
         self._parts.append(data)
         if len(data) >= LARGE_BYTES:
-            self._send()
+            self.flush()
 
     def close(self) -> None:
-        self._send()
+        self.flush()
         self._transport.close()
 
     def abort(self) -> None:
-        self._send()
+        self.flush()
         self._transport.abort()
 
-    def _send(self) -> None:
+    def flush(self) -> None:
         parts, self._parts = self._parts, []
         if parts and not self._transport.is_closing():
             self._transport.write(b"".join(parts))
@@ -128,6 +128,10 @@ class BoundedProtocol(HttpToolsProtocol):
             self._take_unparsed(data[upgrade.args[0] :])
         except (httptools.HttpParserError, ApiError) as error:
             self._refuse(_explained(error))
+
+    def eof_received(self) -> None:
+        """Send what has been answered before the transport closes itself."""
+        self.transport.flush()  # type: ignore[attr-defined]
 
     def on_message_begin(self) -> None:
         """Begin a head."""

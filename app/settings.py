@@ -67,7 +67,9 @@ class Settings(BaseSettings):
         "or one address if there are no keys.",
     )
     max_connections: PositiveInt = Field(
-        default=1000, description="Open connections; beyond it the longest idle one is closed."
+        default=1000,
+        description="Open connections; beyond it the longest idle one of the address that has the "
+        "most is closed.",
     )
     read_timeout_ms: PositiveFloat = Field(
         default=10_000,

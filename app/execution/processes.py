@@ -113,9 +113,9 @@ class Job(Generic[Outcome]):
         Raises
         ------
         DeadlineExceededError
-            It was ended by :meth:`end`.
+            It was ended before it began.
         WorkerDiedError
-            The process died for another reason.
+            The process died, or was killed by :meth:`end`.
         """
         worker = self._workers.take()
         with self._lock:
@@ -128,8 +128,6 @@ class Job(Generic[Outcome]):
             return worker.run(self._call)
         except WorkerDiedError:
             died = True
-            if self._ended:
-                raise DeadlineExceededError from None
             raise
         finally:
             with self._lock:

@@ -17,7 +17,7 @@ class InvalidProblemError(ValueError):
     Attributes
     ----------
     field
-        Name of the offending argument of :class:`Problem`.
+        Name of the offending argument of a problem, or field of a request.
     """
 
     def __init__(self, field: str, message: str) -> None:

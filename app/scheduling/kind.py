@@ -35,7 +35,8 @@ class Kind:
         (problem, schedule, options) → None; raises ``VerificationError`` if the schedule breaks a
         formula. For callers; ``answer`` makes these checks itself.
     upper_bound
-        (problem, schedule, spec, stop) → a proven bound on how many devices can be served.
+        (problem, schedule, spec, stop) → a proven bound on how many devices can be served, or on
+        the sum of their priorities.
     least_tolerance
         (problem, devices, stop) → a receiver of the least error for these devices, phases of the
         surface or None, and the tolerance γ that they need.

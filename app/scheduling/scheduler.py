@@ -26,7 +26,7 @@ Pace = Literal["short", "anytime", "slow"]
 """How long a solve takes, and how to stop it.
 
 short
-    It ends too soon to check the stop flag.
+    It ends soon. If it checks the stop flag, it has nothing to return before its end.
 anytime
     It checks the stop flag, and then returns its best so far. Runs without the interpreter lock.
 slow
@@ -75,7 +75,7 @@ class Context:
     seed
         Source of all randomness: the same problem, parameters and seed give the same schedule.
     stop
-        (1,) mask, set from outside when the deadline has passed; anytime schedulers check it.
+        (1,) mask, set from outside when the deadline has passed; slow schedulers do not check it.
     warm_start
         Complex receiver to start from, such as the last round's; None for none.
     """

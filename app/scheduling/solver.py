@@ -71,13 +71,8 @@ def solve_specified(
     DeadlineExceededError
         ``stop`` was set before there was anything to answer.
     """
-    stop = np.zeros(1, np.bool_) if stop is None else stop
-    if problem.standard is problem:
-        schedule = _solve_standard(problem, spec, stop)
-    else:
-        schedule = _solve_in_standard(problem, spec, stop)
-    needs_bound = spec.bound or spec.scheduler.proves
-    return with_bound(problem, schedule, spec, stop) if needs_bound else schedule
+    (schedule,) = solve_each([problem], spec, np.zeros(1, np.bool_) if stop is None else stop)
+    return schedule
 
 
 def _solve_standard(problem: AnyProblem, spec: SolveSpec, stop: MaskArray) -> Schedule:
@@ -105,14 +100,18 @@ def solve_each(problems: Sequence[AnyProblem], spec: SolveSpec, stop: MaskArray)
 
     Bounds come last, so that a deadline that cuts them short leaves every schedule.
     """
-    without_bound = replace(spec, bound=False, bound_ms=None) if spec.bound else spec
-    schedules = [solve_specified(problem, without_bound, stop) for problem in problems]
-    if not spec.bound:
+    schedules = [_solved(problem, spec, stop) for problem in problems]
+    if not (spec.bound or spec.scheduler.proves):
         return schedules
     return [
         with_bound(problem, schedule, spec, stop)
         for problem, schedule in zip(problems, schedules, strict=True)
     ]
+
+
+def _solved(problem: AnyProblem, spec: SolveSpec, stop: MaskArray) -> Schedule:
+    in_coordinates = _solve_standard if problem.standard is problem else _solve_in_standard
+    return in_coordinates(problem, spec, stop)
 
 
 def solve_until(

@@ -123,6 +123,25 @@ def test_a_connection_that_is_aborted_has_sent_its_answer():
     assert run(exchange()).endswith(b"ok")
 
 
+def test_a_client_that_half_closes_while_its_answer_is_sent_gets_it():
+    async def exchange():
+        protocol, transport = connected(ok)
+        completed = protocol.on_response_complete
+
+        def complete():
+            completed()
+            # As an event loop does at the end of the input.
+            if not protocol.eof_received():
+                transport.close()
+
+        protocol.on_response_complete = complete
+        protocol.data_received(POST)
+        await asyncio.sleep(0.05)
+        return b"".join(transport.written)
+
+    assert run(exchange()).endswith(b"ok")
+
+
 def test_pieces_of_a_large_answer_do_not_pile_up_before_the_transport():
     sent = []
 

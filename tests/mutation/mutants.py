@@ -4,7 +4,6 @@ from tests.mutation.mutant import mutants
 
 _EXECUTION = "tests/test_execution.py"
 _WORKERS = "tests/test_workers.py"
-_OVER_HTTP = "tests/test_workers_over_http.py"
 _LOOP = "tests/client/federated/test_loop.py"
 _AIR = "tests/client/federated/test_air.py"
 
@@ -131,10 +130,10 @@ MUTANTS = [
             f"{_WORKERS}::test_killed_while_idle_is_replaced_unseen",
         ),
         (
-            "a deadline looks like a crash",
-            "            if self._ended:\n                raise DeadlineExceededError from None\n",
-            "",
-            f"{_OVER_HTTP}::test_deadline_is_504",
+            "a solve that nobody waits for begins",
+            "None if self._ended else worker",
+            "worker",
+            f"{_WORKERS}::test_a_job_ended_before_it_runs_needs_no_process",
         ),
         (
             "ready while it stops",

@@ -76,6 +76,17 @@ def test_devices_beyond_the_tolerance_stay():
     assert level_of(problem, receiver, active) >= level_of(problem, start, active)
 
 
+def test_who_is_served_stays_so_beside_devices_beyond_the_tolerance():
+    """The least level is then that of a device that nobody serves, which may cost no other."""
+    rng = np.random.default_rng(7)
+    for _ in range(40):
+        problem = Problem(iid_channels(rng, 3, 8), rng.uniform(0.5, 1.5, 8), 1.0)
+        start = iid_channels(rng, 3, 1)[:, 0]
+        start /= np.linalg.norm(start)
+        receiver, _ = polish(problem, start, np.ones(8, np.bool_))
+        assert problem.served(receiver)[problem.served(start)].all()
+
+
 def grid_receivers():
     angle, phase = np.meshgrid(
         np.linspace(0, np.pi / 2, 400), np.linspace(-np.pi, np.pi, 800, endpoint=False)

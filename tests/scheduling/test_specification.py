@@ -1,7 +1,7 @@
 """Options of a solve: checked once, by the core, and the same after a trip to another process."""
 
 import pickle
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -12,9 +12,12 @@ from app.scheduling import (
     IrsProblem,
     Problem,
     SolveSpec,
+    coordination,
+    plain,
     solve,
     solve_specified,
 )
+from app.scheduling.solver import solve_each
 from lab.channels import iid_channels
 
 DUAL = SCHEDULERS["dual_pursuit"]
@@ -103,6 +106,33 @@ FULL = Problem(
     *(PROBLEM.channels, np.arange(1.0, 10.0), 0.5, 2.0, 3.0, np.full(9, 0.01)),
     priorities=np.arange(9.0, 0.0, -1.0),
 )
+
+
+@pytest.mark.parametrize("name", ["optimal", "dual_pursuit"])
+@pytest.mark.parametrize("csi_error", [0.0, 0.01])
+def test_proofs_come_after_all_schedules_and_take_the_time_they_are_given(
+    monkeypatch, name, csi_error
+):
+    """Unless the search has proven its own."""
+    steps = []
+
+    def coordinated(*arguments):
+        steps.append("schedule")
+        return coordination.coordinated(*arguments)
+
+    def bounded(problem, known, context, seconds):
+        steps.append(seconds)
+        return problem.devices
+
+    monkeypatch.setattr(plain, "coordinated", coordinated)
+    monkeypatch.setattr(plain, "bounded", bounded)
+    scheduler = SCHEDULERS[name]
+    spec = SolveSpec(scheduler, scheduler.parameters(), bound=True, bound_ms=500.0)
+    problems = [replace(PROBLEM, csi_error=csi_error)] * 2
+    solve_each(problems, spec, np.zeros(1, np.bool_))
+    proofs = [] if name == "optimal" and not csi_error else [0.5, 0.5]
+    assert steps[len(steps) - len(proofs) :] == proofs
+    assert set(steps[: len(steps) - len(proofs)]) == {"schedule"}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from app.scheduling.cells.cell import device_values, require_consistent
 from app.scheduling.plain import least_tolerance as least_tolerance_of_one
 from app.scheduling.scheduler import Context, Selection
 from app.scheduling.spec import SolveSpec
-from app.scheduling.stopping import NEVER
 from app.scheduling.types import ComplexArray, IndexArray, MaskArray
 from app.scheduling.wideband.problem import WidebandProblem
 
@@ -47,7 +46,8 @@ class WithRequired(NamedTuple):
     missing
         The required devices that could not be served; None if all are.
     gamma
-        The least tolerance found that serves all required devices; None if none is missing.
+        The least tolerance found that serves all required devices; None if none is missing, or if
+        none would serve them.
     """
 
     selection: Selection
@@ -63,12 +63,12 @@ def with_required(
     missing = required[~selection.active[required]]
     if missing.size == 0:
         return WithRequired(selection)
-    receivers, _, gamma = least_tolerance(problem, required, NEVER)
+    receivers, _, gamma = least_tolerance(problem, required, stop)
     active = np.zeros(problem.devices, np.bool_)
     active[required] = True
     if not problem.keeps(problem.costs(receivers)[:, required].max(axis=1)):
         nobody = selection._replace(receiver=receivers, active=np.zeros_like(active))
-        return WithRequired(nobody, missing, gamma)
+        return WithRequired(nobody, missing, gamma if np.isfinite(gamma) else None)
     if not stop[0]:
         context = Context(spec.seed, stop, receivers)
         again = spec.scheduler.select(problem, spec.parameters, context)

@@ -18,7 +18,11 @@ from app.scheduling.wideband.problem import WidebandProblem
 
 
 class BandCell(StatedProblem[WidebandProblem]):
-    """A round over a band as it was stated, and the standard problem that it comes down to."""
+    """A round over a band as it was stated, and the standard problem that it comes down to.
+
+    The required devices are the standard problem's own: its algorithms are followed by a search
+    for them, so ``required`` stays empty here.
+    """
 
     def to_standard(self, receiver: ComplexArray | None) -> ComplexArray | None:
         """Return receivers of the cell (F, N) as those of the standard problem."""

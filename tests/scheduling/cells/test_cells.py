@@ -296,6 +296,19 @@ def test_bounds_count_devices_and_hold_for_required_ones(seed):
     assert free.upper_bound == free.active.size == solve(problem, "optimal").active.size
 
 
+@pytest.mark.parametrize("algorithm", ["optimal", "dual_pursuit"])
+@pytest.mark.parametrize("unlikely", [1e5, 1e6])
+def test_an_attained_bound_holds_beside_much_larger_priorities(algorithm, unlikely):
+    """What a required device adds then hides the last digits of the bound on its own priority."""
+    channels = np.array([[2.0, 0.001, 0.001], [0.0, 0.001, 0.0]])
+    priorities = np.array([0.001, unlikely, unlikely])
+    problem = Problem(channels, np.ones(3), 1.0, priorities=priorities)
+    schedule = solve(state(problem, required=np.array([0])), algorithm, bound=True)
+    assert schedule.active.tolist() == [0]
+    assert schedule.worth == 0.001
+    assert schedule.upper_bound >= schedule.worth
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_previous_set_is_kept_where_it_costs_no_device(seed):
     rng = np.random.default_rng(seed)

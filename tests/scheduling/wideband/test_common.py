@@ -16,6 +16,7 @@ from app.scheduling import (
     solve,
     verify,
 )
+from app.scheduling.polishing import polish
 from app.scheduling.wideband.cell import state
 from lab.oracles.wideband_optimum import optimum
 from lab.problems import band_problems, random_wideband_problem
@@ -305,6 +306,33 @@ def test_required_devices_take_part_or_nobody_does(name, criterion):
             assert optimum(easier) == 3
     assert served >= 3
     assert refused >= 3
+
+
+@both_criteria
+def test_no_tolerance_serves_a_device_that_one_subcarrier_does_not_reach(criterion):
+    (problem,) = band_problems(1, 3, 3, 8, 0, seed=12, criterion=criterion)
+    channels = problem.channels.copy()
+    channels[1, :, 2] = 0
+    required = np.array([2])
+    problem = state(replace(problem, channels=channels), NOBODY, required, NOBODY)
+    schedule = solve(problem, "dual_pursuit")
+    assert schedule.required_missing.tolist() == [2]
+    assert schedule.required_gamma is None
+
+
+def test_required_devices_are_not_searched_for_after_the_deadline(monkeypatch):
+    calls = []
+
+    def counted(*arguments):
+        calls.append(arguments)
+        return polish(*arguments)
+
+    monkeypatch.setattr("app.scheduling.plain.polish", counted)
+    (problem,) = band_problems(1, 3, 3, 8, -20, seed=13)
+    problem = state(problem, NOBODY, np.array([0, 1, 2]), NOBODY)
+    schedule = solve(problem, "dual_pursuit", stop=np.ones(1, np.bool_))
+    assert schedule.stopped == "deadline"
+    assert 1 <= len(calls) <= problem.subcarriers
 
 
 def test_previous_devices_decide_between_sets_of_equal_size():
