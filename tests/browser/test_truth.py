@@ -65,9 +65,10 @@ def test_old_answers_go_while_a_slow_solve_runs(visit):
     assert page.locator("#curve :is(.frontier, .sample, .dot, .recommended)").count() == 0
     first = page.locator(".note").inner_text()
     expect(page.locator(".note")).not_to_have_text(first)
-    assert held[0].request.post_data_json["deadline_ms"] == 2000
+    # A proof for the round before may be held as well; the page has given it up.
+    deadlines = [each.request.post_data_json["deadline_ms"] for each in held]
     let_go.append(True)
-    held[0].continue_()
+    held[deadlines.index(2000)].continue_()
     visit.answered()
     expect(page.locator(".note")).to_be_empty()
     assert len(visit.devices()) == int(visit.reading("active"))
