@@ -124,6 +124,7 @@ class BoundedProtocol(HttpToolsProtocol):
             if self._reading is not _Reading.NOTHING:
                 # Some of it may be in the parser, which holds an unfinished header back.
                 _require_small(self._since_body)
+                self._expect_message()
         except httptools.HttpParserUpgrade as upgrade:
             self._take_unparsed(data[upgrade.args[0] :])
         except (httptools.HttpParserError, ApiError) as error:
@@ -138,7 +139,6 @@ class BoundedProtocol(HttpToolsProtocol):
         self._unset_keepalive_if_required()
         super().on_message_begin()
         self._reading = _Reading.HEAD
-        self._expect_message()
 
     def on_headers_complete(self) -> None:
         """Start answering."""
@@ -201,7 +201,9 @@ class BoundedProtocol(HttpToolsProtocol):
     def _take_unparsed(self, data: bytes) -> None:
         self.on_body(data[: self._missing])
         self._missing = max(0, self._missing - len(data))
-        if not self._missing and self._reading is not _Reading.NO_MORE:
+        if self._missing:
+            self._expect_message()
+        elif self._reading is not _Reading.NO_MORE:
             self.on_message_complete()
 
     def _expect_message(self) -> None:
