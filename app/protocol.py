@@ -55,20 +55,20 @@ class _JoinedWrites:
     def write(self, data: bytes) -> None:
         """Send ``data`` soon, or at once if there is much: the transport says when to pause."""
         if not self._parts:
-            self._loop.call_soon(self.flush)
+            self._loop.call_soon(self._send)
         self._parts.append(data)
         if len(data) >= LARGE_BYTES:
-            self.flush()
+            self._send()
 
     def close(self) -> None:
-        self.flush()
+        self._send()
         self._transport.close()
 
     def abort(self) -> None:
-        self.flush()
+        self._send()
         self._transport.abort()
 
-    def flush(self) -> None:
+    def _send(self) -> None:
         parts, self._parts = self._parts, []
         if parts and not self._transport.is_closing():
             self._transport.write(b"".join(parts))
@@ -131,8 +131,8 @@ class BoundedProtocol(HttpToolsProtocol):
             self._refuse(_explained(error))
 
     def eof_received(self) -> None:
-        """Send what has been answered before the transport closes itself."""
-        self.transport.flush()  # type: ignore[attr-defined]
+        """Close behind what has been answered: the transport would do it without."""
+        self.transport.close()
 
     def on_message_begin(self) -> None:
         """Begin a head."""
